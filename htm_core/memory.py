@@ -369,7 +369,8 @@ class Memory(Handle):
         `robot`, `session`, `timeframe`, `where` and these must hold for one and the same mention. One query to the embedder and one
         search, both in milliseconds at 100,000 memories with the embedded model. When the embedder fails, the words are searched
         alone, and `.degraded` says so. It also says when hits had no vector yet; what this process has just remembered gets its
-        vector at the latest now.
+        vector at the latest now. Words that no memory has are searched for as they were probably meant, in a second search, and
+        `.corrections` says which.
 
         Raises `InvalidInput`, `StorageError`, and `ModelError` for mode="vector" without a working embedder.
         """

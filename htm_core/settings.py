@@ -152,7 +152,7 @@ class Settings(BaseModel):
     )
     spelling: bool = Field(
         default=True,
-        description="search for the words of a question that no memory has as they were probably meant; docs/why/spelling.md",
+        description="search for the words of a question that no memory has as they were probably meant; docs/why/text-search.md",
     )
     word_vectors: bool = Field(
         default=True,

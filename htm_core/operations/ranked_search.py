@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ..rules.relevance import relevance
 from ..rules.scoring import ScoringQuery, best_candidates, nearness
+from ..rules.text.spelling import Similar
 from ..store import candidates, search
 from ..store.search import HitFields, Reader, RecallQuery
 from ..types import Hit, Match
@@ -30,7 +31,7 @@ class SearchResult:
     hits: list[Hit]
     known_speakers: Sequence[str] | None
     features: list[Sequence[float] | None]
-    similar_words: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    similar_words: Mapping[str, Similar] = field(default_factory=dict)
 
 
 def ranked_search(read: Reader, query: RecallQuery) -> SearchResult:

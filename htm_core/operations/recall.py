@@ -250,14 +250,14 @@ def _find(engine: Engine, query: RecallQuery) -> Recall:
         query,
         text=meant.text,
         added=meant.added,
-        doubtful=spelling.Doubtful(),
+        doubtful=spelling.RIGHT,
         moments=_moments(engine, meant.text, query.signal_weights),
     )
     again, _ = _find_as_typed(engine, asked)
     return replace(again, corrections=meant.corrections, timings=total([found.timings, again.timings]))
 
 
-def _find_as_typed(engine: Engine, query: RecallQuery) -> tuple[Recall, Mapping[str, Mapping[str, int]]]:
+def _find_as_typed(engine: Engine, query: RecallQuery) -> tuple[Recall, Mapping[str, spelling.Similar]]:
     """What a search finds, and what memories have for words that they do not have.
 
     Which of the query's words are names of speakers decides what is embedded, so it is guessed from what earlier recalls have
@@ -277,7 +277,7 @@ def _find_as_typed(engine: Engine, query: RecallQuery) -> tuple[Recall, Mapping[
     named = speakers if known is None else query_signals.named(forms, known)
     if known is not None and named != speakers:
         seen.learn(engine.tenant, owners, forms, known)
-        again, _ = _find_with(engine, replace(query, doubtful=spelling.Doubtful()), named)
+        again, _ = _find_with(engine, replace(query, doubtful=spelling.RIGHT), named)
         found = replace(again, timings=total([found.timings, again.timings]))
     return found, told.similar_words
 

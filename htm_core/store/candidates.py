@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..rules.scoring import Array, Candidates
+from ..rules.text.spelling import Similar
 from .queries import load
 from .search import Reader, RecallQuery
 
@@ -30,7 +31,7 @@ class FoundCandidates:
 
     candidates: Candidates
     known_speakers: list[str] | None
-    similar_words: Mapping[str, Mapping[str, int]]
+    similar_words: Mapping[str, Similar]
 
 
 def find(read: Reader, query: RecallQuery) -> FoundCandidates:
@@ -57,7 +58,11 @@ def find(read: Reader, query: RecallQuery) -> FoundCandidates:
         "joined": list(query.doubtful.joined) if query.words is not None else [],
     }
     (row,) = read(load("search")["candidates"], parameters | query.filters.parameters())
-    return FoundCandidates(_candidates(row), row["known_speakers"], row["similar_words"] or {})
+    return FoundCandidates(_candidates(row), row["known_speakers"], _similar(row["similar_words"] or {}))
+
+
+def _similar(words: Mapping[str, Mapping[str, Sequence[int]]]) -> dict[str, Similar]:
+    return {word: {other: (counts[0], counts[1]) for other, counts in others.items()} for word, others in words.items()}
 
 
 def _candidates(row: Mapping[str, Any]) -> Candidates:

@@ -12,7 +12,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from ..rules.ranking import Weights
-from ..rules.text.spelling import Doubtful
+from ..rules.text.spelling import RIGHT, Doubtful
 from ..settings import Signals
 from ..types import AppliedTimeframe, Match, Mention, Mode, Node, Window
 from .connection import HalfVector, Row
@@ -67,8 +67,8 @@ class RecallQuery:
     searches for, `embedding` what the vector arm compares with; an arm without its part does not run. Each arm brings `pool`
     candidates, and the vector's score counts for `vector_share` beside the words'. `forms` are the words that may be names.
     `ranking` is what the ranker weighs by; without it nothing is added to the score. `question_words` are what the words of
-    passages are compared with, and `ranking_with_words` what is weighed by then; None: they are not compared. `doubtful` are the words
-    that may be spelt otherwise by memories, `added` those that are searched for beside the text.
+    passages are compared with, and `ranking_with_words` what is weighed by then; None: they are not compared. `doubtful` are
+    words that memories may spell otherwise, `added` those that are searched for beside the text.
     """
 
     query: str
@@ -92,7 +92,7 @@ class RecallQuery:
     ranking_with_words: Weights | None = None
     words: str | None = None
     phrases: Sequence[str] = ()
-    doubtful: Doubtful = Doubtful()
+    doubtful: Doubtful = RIGHT
     added: Sequence[str] = ()
     embedding: Sequence[float] | None = None
     question_words: QuestionWords | None = field(default=None, compare=False)

@@ -141,6 +141,15 @@ class Recall(Sequence[Hit]):
     timings: Timings = field(default_factory=Timings)
     corrections: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def corrections_note(self) -> str | None:
+        """The corrections in a sentence; None where there are none."""
+        if not self.corrections:
+            return None
+        return "Spelt otherwise in memory: " + ", ".join(
+            f"{typed} → {meant}" for typed, meant in self.corrections.items()
+        )
+
     @overload
     def __getitem__(self, index: int) -> Hit: ...
     @overload

@@ -391,6 +391,12 @@ def test_a_search_that_forgets_its_owners_finds_those_that_are_claimed(walled: W
                 "row(%s::text[], null, null, null, null, null, null, null, null, null, null)::conditions)"
             )
             assert connection.execute(speakers, [owners]).fetchone() == ([] if owners == ["bob"] else ["ann"],)
+            # "bobb" and "annn" are one letter away from words, and from names of speakers, that each of the two has alone.
+            similar = f"select similar_words('bobb annn boilr', '{{bobb,annn,boilr}}', '{{bo b,an n}}', {filters})"
+            (spelt,) = connection.execute(similar, {"owners": owners}).fetchone()
+            meant = {word for others in spelt.values() for word in others}
+            assert meant & {"ann", "bob", "boiler"} == (set() if owners == ["bob"] else {"ann", "boiler"})
+            assert spelt.keys() - {"bobb", "annn", "boilr"} == (set() if owners == ["bob"] else {"an n"})
     with walled.session() as connection:
         walled.begin(connection)
         with pytest.raises(psycopg.errors.InsufficientPrivilege, match="claims no owners"):

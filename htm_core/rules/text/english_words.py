@@ -8,15 +8,21 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
-# `python -m benchmarks.english_words` writes it: the whole words of BERT's vocabulary (Apache License 2.0), the most frequent first.
+# Written by `python -m benchmarks.english_words`: the whole words of BERT's vocabulary (Apache License 2.0), by frequency.
 FILE = Path(__file__).with_suffix(".bin")
 # What is left of a word without an ending, and what stands there then: "hobbies" is "hobby".
 _ENDINGS = (
-    ("ies", "y"), ("ied", "y"), ("es", ""), ("s", ""), ("ing", ""), ("ing", "e"), ("ed", ""), ("d", ""), ("er", ""), ("r", ""), ("ers", ""),
-    ("rs", ""), ("ly", ""), ("ily", "y"), ("ness", ""), ("ful", ""), ("less", ""), ("ment", ""),
+    ("ies", "y"), ("ied", "y"), ("es", ""), ("s", ""), ("ing", ""), ("ing", "e"), ("ed", ""), ("d", ""), ("er", ""), ("r", ""),
+    ("ers", ""), ("rs", ""), ("ly", ""), ("ily", "y"), ("ness", ""), ("ful", ""), ("less", ""), ("ment", ""), ("est", ""),
+    ("st", ""), ("iest", "y"),
 )  # fmt: skip
-_DOUBLED = re.compile(r"([bdfgklmnprt])\1(?:ing|ed|er|ers)$")
+# What a word has more in another form: "revise" is in the list as "revised".
+_FORMS = ("s", "d", "ed", "ing")
+_BEFORE = ("re", "un", "non", "over", "out", "pre", "mis", "dis", "under", "super", "anti", "semi", "co")
+_DOUBLED = re.compile(r"([bdfgklmnprt])\1(?:ing|ed|er|ers|est)$")
 LEAST_STEM = 4
+# Two of so frequent words may be one: "bookshelf".
+FREQUENT = 8_000
 
 
 @functools.cache
@@ -32,7 +38,23 @@ def is_english(word: str) -> bool:
         return True
     if (found := _DOUBLED.search(word)) and word[: found.start() + 1] in known:
         return True
+    if any(word + more in known for more in _FORMS):
+        return True
+    if any(
+        word.startswith(before) and len(word) - len(before) >= LEAST_STEM - 1 and word[len(before) :] in known
+        for before in _BEFORE
+    ):
+        return True
     return any(
         word.endswith(ending) and len(stem := word[: -len(ending)] + instead) >= LEAST_STEM and stem in known
         for ending, instead in _ENDINGS
+    )
+
+
+def is_compound(word: str) -> bool:
+    """Whether a word in small letters is two frequent English words: "bookshelf"."""
+    known = ranks()
+    return any(
+        max(known.get(word[:at], FREQUENT), known.get(word[at:], FREQUENT)) < FREQUENT
+        for at in range(LEAST_STEM, len(word) - LEAST_STEM + 1)
     )

@@ -1,35 +1,36 @@
 """Questions as people type them: which of their words may be misspelt, and what was meant.
 
-Nothing is mended by itself. A word that some memory has is right, and so is a word that English has, unless it is a name. What is left
-is compared with words that are one typing error away: those that memories have, and common English ones. The one that was most likely meant
-is taken, by how likely the error is and how frequent the word (the noisy channel of Kernighan, Church and Gale, 1990).
+A word that some memory has is right, and so is a word that English has, unless it is a name. What is left is compared with words
+that are one typing error away: those that memories have, and common English ones. The one that was most likely meant is taken, by
+how likely the error is and how frequent the word (the noisy channel of Kernighan, Church and Gale, 1990).
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import TypeAlias
+from unicodedata import combining, normalize
 
-from .english_words import is_english, ranks
-from .folding import fold
+from .english_words import is_compound, is_english, ranks
+from .folding import fold, words
 from .phrases import quoted_phrases
 
 LEAST = 4  # letters of a word that may be misspelt: shorter ones are one error away from too many others
+LONGEST = 24  # one error makes some fifty words for each letter
 LEAST_OF_PART = 3  # letters of a word that may be a part of a longer one
-LONGEST = 32  # letters of a word: each makes some fifty others to look for, and what is longer is seldom one
-MOST_LETTERS = 80  # of all doubtful words of a question together
 MOST_WORDS = 64  # of a question: a longer text says enough without those that are misspelt
-MOST_DOUBTFUL = 6
+MOST_DOUBTFUL = 4
 MOST_JOINED = 8
 ENGLISH = "english"
 # Words of so high a place in the order of frequency say nothing of what a question is about.
 NOISE = 150
 # A letter before or after which a word is a part of something else: an id, a path, an address, a number.
-_WORD = re.compile(r"(?<![\w'\u2019@#./\\:+-])[^\W\d_]+(?![\w@#/\\+]|[.:-]\w)")
-_HYPHENATED = re.compile(r"(?<![\w@#./\\:+-])[^\W\d_]+(?:-[^\W\d_]+)+(?![\w@#/\\+]|[.:-]\w)")
+_WORD = re.compile(r"(?<![\w'\u2019@#./\\:+-])[^\W\d_]+(?![\w@#/\\+]|[.:-][\w/])")
+_HYPHENATED = re.compile(r"(?<![\w@#./\\:+-])[^\W\d_]+(?:-[^\W\d_]+)+(?![\w@#/\\+]|[.:-][\w/])")
 _BESIDE = {
     "q": "wa", "w": "qesa", "e": "wrds", "r": "etfd", "t": "rygf", "y": "tuhg", "u": "yijh", "i": "uokj", "o": "iplk", "p": "ol",
     "a": "qszw", "s": "awdxz", "d": "sefcx", "f": "drgvc", "g": "fthbv", "h": "gyjnb", "j": "hukmn", "k": "jilm", "l": "kop",
@@ -42,10 +43,22 @@ SLIP, ADDED, ANY = 1.5, 2.2, 3.5
 DOUBLED = 1.2
 FIRST_LETTER = 1.8  # more for the first letter, which is seldom wrong
 # Words that memories have are asked for rather than others.
-IN_MEMORY = 4.0
-# From here on a name may be another one: what it is taken for must sound or look like it.
-SURE_NAME = 7
-SURE_WORD = 6
+IN_MEMORY = 3.0
+ENGLISH_COUNTS, MEMORY_COUNTS = 0.5, 0.5
+# Words and names of so many letters are seldom one error away from another.
+SURE_WORD, SURE_NAME = 6, 7
+# So many letters more than its stem a word may have that is no common English one: "sunflowers" has three, a name has one.
+MOST_REST = 3
+NO_FORM = 0.7  # less likely for each of these letters
+# What is written with a capital and is no name.
+NO_NAMES = words("""january february march april june july august september october november december monday tuesday wednesday
+    thursday friday saturday sunday christmas easter english irish british scottish french german spanish italian polish danish
+    swedish dutch russian turkish greek chinese japanese indian american european african""")
+NO_WORD = 200_000  # the place of what is no common word
+LISTED_NAME = 1.0  # more likely, where English knows it
+
+# What memories have instead of a word: how many of their passages, and how many letters follow the stem.
+Similar: TypeAlias = Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +67,9 @@ class Doubtful:
 
     words: tuple[str, ...] = ()
     joined: tuple[str, ...] = ()
+
+
+RIGHT = Doubtful()  # nothing is doubtful
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,63 +84,56 @@ class Mended:
 def doubtful(question: str, *, language: str) -> Doubtful:
     """The words of a question that may be misspelt, as lexemes are made of them; what it quotes is right."""
     if len(question.split()) > MOST_WORDS:
-        return Doubtful()
+        return RIGHT
     found = _words(question)
     listed = [fold(word[0]) for word in found if _may_be_misspelt(word, question, language=language)]
-    joined = [fold(word[0].replace("-", "")) for word in _HYPHENATED.finditer(question)]
+    joined = [fold(word[0].replace("-", " ")) for word in _HYPHENATED.finditer(question)]
     joined += _neighbours(question, found, language=language)
-    short = [word for word in dict.fromkeys(joined) if len(word) <= LONGEST]
-    return Doubtful(
-        words=tuple(_within_letters(dict.fromkeys(listed))[:MOST_DOUBTFUL]), joined=tuple(short[:MOST_JOINED])
-    )
+    short = [both for both in dict.fromkeys(joined) if len(both) <= 2 * LONGEST]
+    return Doubtful(words=tuple(dict.fromkeys(listed))[:MOST_DOUBTFUL], joined=tuple(short[:MOST_JOINED]))
 
 
-def _within_letters(listed: Iterable[str]) -> list[str]:
-    """The words that are not too long, as many as have `MOST_LETTERS` together."""
-    kept, letters = list[str](), 0
-    for word in listed:
-        if len(word) <= min(LONGEST, MOST_LETTERS - letters):
-            kept.append(word)
-            letters += len(word)
-    return kept
-
-
-def mended(question: str, similar: Mapping[str, Mapping[str, int]], *, asked: Doubtful, language: str) -> Mended | None:
+def mended(question: str, similar: Mapping[str, Similar], *, asked: Doubtful, language: str) -> Mended | None:
     """The question as it was meant; None where it stays as it is.
 
     `similar` has the words that no memory has, each with what memories have instead and how often. A word that is no English one is
     replaced. A name that is one, and words that memories write as one or as two, are searched for beside what was typed.
     """
-    text, added, corrections = question, list[str](), dict[str, str]()
-    for word in reversed(_words(question)):
+    text, added, corrections = "", list[str](), dict[str, str]()
+    rest = 0  # from here on the question is not read yet
+    for word in _words(question):
         known = similar.get(fold(word[0]))
         if known is None or fold(word[0]) not in asked.words:
             continue
-        meant, replaces = _meant(word[0], known, language=language)
+        first = word[0][0].isupper() and not _is_name(word, question)
+        meant, replaces = _meant(word[0], known, language=language, first=first)
         if meant is None:
             continue
         written = _like(word[0], meant)
         corrections[word[0]] = written
         if replaces:
-            text = text[: word.start()] + written + text[word.end() :]
+            text += question[rest : word.start()] + written
+            rest = word.end()
         else:
             added.append(written)
     for joined in asked.joined:
-        if joined in similar and joined not in asked.words:
-            added.append(joined)
-            corrections[_parts(question, joined)] = joined
-    return Mended(text=text, added=tuple(added), corrections=corrections) if corrections else None
+        if joined in similar:
+            added.append(joined.replace(" ", ""))
+            corrections[_as_written(question, joined)] = joined.replace(" ", "")
+    if not corrections:
+        return None
+    return Mended(text=text + question[rest:], added=tuple(added), corrections=corrections)
 
 
 def _words(question: str) -> list[re.Match[str]]:
     """The words of a question that are nothing but letters, outside of what it quotes."""
-    quoted = " ".join(quoted_phrases(question))
-    return [word for word in _WORD.finditer(question) if word[0] not in quoted]
+    quoted = fold(" ".join(quoted_phrases(question)))
+    return [word for word in _WORD.finditer(question) if fold(word[0]) not in quoted]
 
 
 def _may_be_misspelt(word: re.Match[str], question: str, *, language: str) -> bool:
     written = word[0]
-    if len(written) < LEAST or any(letter.isupper() for letter in written[1:]):
+    if not LEAST <= len(written) <= LONGEST or any(letter.isupper() for letter in written[1:]):
         return False
     return language != ENGLISH or not is_english(fold(written)) or _is_name(word, question)
 
@@ -132,7 +141,9 @@ def _may_be_misspelt(word: re.Match[str], question: str, *, language: str) -> bo
 def _is_name(word: re.Match[str], question: str) -> bool:
     """Whether a word is written as names are, and not because a sentence begins with it."""
     return (
-        word[0][0].isupper() and re.search(r"[^\s.?!:\"'(\u201c][\"'\u201d]?\s+$", question[: word.start()]) is not None
+        fold(word[0]) not in NO_NAMES
+        and word[0][0].isupper()
+        and re.search(r"[^\s.?!:\"'(\u201c][\"'\u201d]?\s+$", question[: word.start()]) is not None
     )
 
 
@@ -141,7 +152,7 @@ def _neighbours(question: str, found: Sequence[re.Match[str]], *, language: str)
     for left, right in pairwise(found):
         both = fold(left[0]), fold(right[0])
         if question[left.end() : right.start()] == " " and all(_may_be_part(part, language=language) for part in both):
-            yield "".join(both)
+            yield " ".join(both)
 
 
 def _may_be_part(word: str, *, language: str) -> bool:
@@ -149,39 +160,75 @@ def _may_be_part(word: str, *, language: str) -> bool:
     return len(word) >= LEAST_OF_PART and not noise
 
 
-def _parts(question: str, joined: str) -> str:
-    """The words of a question that are one without what stands between them."""
-    pattern = r"[\s-]?".join(map(re.escape, joined))
-    found = re.search(pattern, question, re.IGNORECASE)
+def _as_written(question: str, joined: str) -> str:
+    """Words of a question as they stand there, with a space or a hyphen between them."""
+    found = re.search(r"[\s-]".join(map(re.escape, joined.split())), question, re.IGNORECASE)
     return found[0] if found else joined
 
 
-def _meant(written: str, known: Mapping[str, int], *, language: str) -> tuple[str | None, bool]:
-    """What a word was meant to be, and whether that takes its place."""
-    typed, is_name = fold(written), written[0].isupper()
+def _meant(written: str, known: Similar, *, language: str, first: bool) -> tuple[str | None, bool]:
+    """What a word was meant to be, and whether that takes its place; the `first` of a sentence is no name for its capital alone."""
+    typed, is_name = without_marks(fold(written)), written[0].isupper()
     compounds = [word for word in known if not word.isalpha()]
     if compounds:
         return max(compounds, key=lambda word: (known[word], word)), False
     english = language == ENGLISH
+    if english and is_compound(typed):
+        return None, False
     replaces = not (english and is_english(typed))
-    limit = ANY + FIRST_LETTER if len(typed) >= SURE_WORD else SLIP + (0 if len(typed) == LEAST else FIRST_LETTER)
-    if is_name and (len(typed) < SURE_NAME or not replaces):
-        limit = SLIP
+    near: dict[str, int | None] = {}
+    if english and replaces and len(typed) > LEAST:
+        same_first = len(typed) <= SURE_WORD
+        near.update(
+            {
+                word: None
+                for word in _english_words_near(typed)
+                if (word in NO_NAMES or not is_name or (first and ranks()[word] < NOISE))
+                and not (same_first and word[0] != typed[0])
+            }
+        )
+    listed = {word for word in known if english and is_english(word)}
+    most_rest = 1 if is_name else MOST_REST if len(typed) >= SURE_WORD else 0
+    for word, (count, rest) in known.items():
+        # What begins like a stem of memories is another form of that word. And English knows the forms of its own words.
+        is_form = rest and (typed.startswith(word[:-rest]) or (english and word[:-rest] in ranks()))
+        if word in listed or (rest <= most_rest and not is_form):
+            near[word] = count
+    rests = {word: rest for word, (_, rest) in known.items() if word not in listed}
+    limits = _limits(len(typed), is_name=is_name, certain=replaces)
     best, most = None, -math.inf
-    for word in {**known, **_english_words_near(typed)} if english and not is_name and replaces else known:
-        error = unlikeliness(typed, word)
-        if error > limit or (word not in known and len(typed) < SURE_WORD and error > SLIP):
+    for word, documents in near.items():
+        error, is_first = unlikeliness(typed, word), typed[0] != word[0]
+        if error > limits[is_first]:
             continue
-        likely = _frequency(word, known.get(word)) - error
+        likely = _frequency(word, documents, is_name=is_name) - error - NO_FORM * rests.get(word, 0)
         if (likely, word) > (most, best or ""):
             best, most = word, likely
     return best, replaces
 
 
-def _frequency(word: str, documents: int | None) -> float:
+def _limits(length: int, *, is_name: bool, certain: bool) -> tuple[float, float]:
+    """How unlikely an error may be in a word of so many letters, and how unlikely where its first letter is another.
+
+    A name that is taken for another is worse than none: it must look or sound like it.
+    """
+    if is_name and not certain:
+        return SLIP, 0.0
+    if is_name:
+        return (ADDED if length >= SURE_NAME else SLIP), (SLIP + FIRST_LETTER if length >= SURE_WORD else 0.0)
+    if length == LEAST:
+        return SLIP, 0.0
+    return (ANY if length > SURE_WORD else ADDED), (SLIP + FIRST_LETTER)
+
+
+def _frequency(word: str, documents: int | None, *, is_name: bool) -> float:
     """How likely a word is asked for, in nats: by its place in English, and by how often memories have it."""
-    english = -math.log(ranks().get(word, len(ranks())))
-    return english if documents is None else english + IN_MEMORY + 0.5 * math.log1p(documents)
+    english = -ENGLISH_COUNTS * math.log(ranks().get(word, NO_WORD))
+    if documents is None:
+        return english
+    if is_name:
+        english = LISTED_NAME if word in ranks() else 0.0
+    return english + IN_MEMORY + MEMORY_COUNTS * math.log1p(documents)
 
 
 def _english_words_near(typed: str) -> dict[str, None]:
@@ -208,11 +255,12 @@ def unlikeliness(typed: str, meant: str) -> float:
     )
     wrong, right = rest_typed[: len(rest_typed) - same], rest_meant[: len(rest_meant) - same]
     before = meant[start - 1] if start else ""
-    cost = _slip(wrong, right, before)
+    after = meant[start + len(right) : start + len(right) + 1]
+    cost = _slip(wrong, right, before, after)
     return cost + (FIRST_LETTER if start == 0 else 0.0)
 
 
-def _slip(wrong: str, right: str, before: str) -> float:
+def _slip(wrong: str, right: str, before: str, after: str) -> float:
     if not wrong and not right:
         return 0.0
     if wrong and right and sorted(wrong) == sorted(right):
@@ -221,9 +269,24 @@ def _slip(wrong: str, right: str, before: str) -> float:
         letter = wrong or right
         return DOUBLED if letter == before else SLIP if right or letter in "he" else ADDED
     if len(wrong) == len(right) == 1:
-        alike = right in _BESIDE.get(wrong, "") or {wrong, right} <= _VOWELS or frozenset((wrong, right)) in _SOUNDS
+        twice = wrong == before and right == after  # the other letter stands there twice: "vaccum"
+        alike = (
+            twice
+            or right in _BESIDE.get(wrong, "")
+            or {wrong, right} <= _VOWELS
+            or frozenset((wrong, right)) in _SOUNDS
+        )
         return SLIP if alike else ANY
     return SLIP  # what sounds alike
+
+
+def without_marks(word: str) -> str:
+    """A word without the marks of its letters, as most type it: "götz" is "gotz"."""
+    return (
+        word
+        if word.isascii()
+        else "".join(each for each in normalize("NFKD", word) if not combining(each)).replace("ß", "ss")
+    )
 
 
 def _like(written: str, meant: str) -> str:

@@ -49,6 +49,19 @@ begin
     where p.lexemes @@ occurs.lexemes and htm.may_be_hit(p.node_id, p.owner, p.live, f) and p.lexemes <> question);
 end $$;
 
+-- In how many passages of what may be a hit these lexemes are, of at most so many that have them.
+create or replace function htm.count_occurrences(lexemes tsquery, question tsvector, f htm.conditions) returns bigint
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
+declare most constant integer := 200;
+begin
+  return (
+    select count(*) from (
+      select p.* from (
+        select q.tenant, q.owner, q.live, q.node_id, q.lexemes from htm.passages q where q.lexemes @@ count_occurrences.lexemes offset 0) p
+      where p.tenant = htm.this_tenant() limit most) p
+    where htm.may_be_hit(p.node_id, p.owner, p.live, f) and p.lexemes <> question);
+end $$;
+
 -- Whether a passage's node may be a hit: its owner may be seen, and some mention of it passes the filters.
 create or replace function htm.may_be_hit(node uuid, owner text, live boolean, f htm.conditions) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
@@ -59,6 +72,19 @@ begin
       and htm.mention_matches(m, f.owners, f.robots, f.session, f.windows, f.equal, f.metadata, f.as_of, f.valid_at, f.sources, f.min_trust));
 end $$;
 
+-- Whether somebody of this name, or with it as the first, says something that may be a hit.
+create or replace function htm.speaks(form text, f htm.conditions) returns boolean
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
+declare me constant text := htm.this_tenant(); many constant integer := 200;
+begin
+  return exists (
+    select from (
+      select m.* from htm.mentions m
+      where m.tenant = me and m.name is not null and m.name collate "C" >= form and m.name collate "C" < form || '!'
+      order by m.name collate "C" limit many) m
+    where htm.mention_matches(m, f.owners, f.robots, f.session, f.windows, f.equal, f.metadata, f.as_of, f.valid_at, f.sources, f.min_trust));
+end $$;
+
 -- The first lexeme of a single word without accents; null where it is noise.
 create or replace function htm.lexeme_of(config regconfig, word text) returns text language sql immutable strict parallel safe
 begin atomic
@@ -66,10 +92,11 @@ begin atomic
 end;
 
 -- Of words of a question, those that nothing has that may be a hit, each with what something has instead, and about how often: words one
--- error away, and the same letters as two words or with a hyphen. Of `joined`, which are neighbours in the question written as one
--- word, those that something has. Null where nothing is to be said.
+-- error away, and the same letters as two words or with a hyphen. Of `joined`, each two words of the question that may be one, those
+-- that are mostly written as one. Null where nothing is to be said.
 --
--- What only others have counts for nothing here, so the answer says nothing of what may not be seen.
+-- What only others have counts for nothing here, so the answer says nothing of what may not be seen; but a word that thousands of the
+-- tenant's passages have is none that is misspelt.
 create or replace function htm.similar_words(words text, doubtful text[], joined text[], f htm.conditions) returns jsonb
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
@@ -77,24 +104,32 @@ declare
   me constant text := htm.this_tenant();
   few constant integer := 2000;                 -- below so many passages no lexeme is counted beforehand, as in `weigh_query`
   longest constant integer := 64;               -- a longer word is not looked for: all that is one error away would be too much
-  lex htm.lexicon; most integer; question tsvector; word text; stem text; answer jsonb; others jsonb;
+  many constant integer := 100;                 -- a speaker's name counts like a word of so many passages
+  lex htm.lexicon; most integer; has_names boolean; question tsvector; word text; stem text; answer jsonb; others jsonb;
 begin
   select * into lex from htm.lexicon l where l.tenant = me;
   if not found then return null; end if;
   f.owners := htm.owners_in_claim(f.owners);
   most := case when lex.documents >= few then 200 else few end;     -- so many passages with the rarer of the words are looked at
   question := htm.with_prefix(htm.to_lexemes(lex.config, words), lex.prefix);
+  -- A rare spelling weighs more than a common one: it is searched for where it is the commoner.
   if cardinality(joined) > 0 and htm.occurs(htm.any_lexeme(array(
-      select lex.prefix || htm.lexeme_of(lex.config, j) from unnest(joined) j)), question, f) then
-    select jsonb_object_agg(j, '{}'::jsonb) into answer from unnest(joined) j
-    where htm.occurs(htm.quote_lexeme(lex.prefix || htm.lexeme_of(lex.config, j))::tsquery, question, f);
+      select lex.prefix || htm.lexeme_of(lex.config, replace(j, ' ', '')) from unnest(joined) j)), question, f) then
+    select jsonb_object_agg(w.words, '{}'::jsonb) into answer
+    from (select j as words, htm.quote_lexeme(lex.prefix || htm.lexeme_of(lex.config, replace(j, ' ', '')))::tsquery as as_one,
+                 (select string_agg(htm.quote_lexeme(lex.prefix || l), '&') from unnest(tsvector_to_array(to_tsvector(lex.config, j))) l)::tsquery
+                 as as_two
+          from unnest(joined) j) w,
+         lateral (select htm.count_occurrences(w.as_one, question, f) as as_one, htm.count_occurrences(w.as_two, question, f) as as_two) c
+    where c.as_one > 0 and c.as_one >= c.as_two;
   end if;
   foreach word in array doubtful loop
     stem := htm.lexeme_of(lex.config, htm.fold_accents(word));
     -- That the tenant has it often says nothing: it may be another user who has it.
     continue when stem is null or length(word) > longest;
     continue when htm.occurs(htm.quote_lexeme(lex.prefix || stem)::tsquery, question, f);
-    others := '{}';
+    continue when htm.speaks(initcap(word), f);
+    has_names := coalesce(has_names, exists (select from htm.mentions m where m.tenant = me and m.name is not null));
     with
     variants as materialized (
       select v.variant, lex.prefix || htm.lexeme_of(lex.config, v.variant) as lexeme
@@ -108,14 +143,26 @@ begin
         select q.tenant, q.node_id, q.owner, q.live, q.lexemes from htm.passages q
         where q.lexemes @@ htm.any_lexeme(array(select c.lexeme from counted c where c.documents is null)) offset 0) p
       where p.tenant = me and p.lexemes <> question limit most),
-    known as (
+    known as materialized (
       select c.lexeme, c.documents from counted c
       where c.documents is not null and htm.occurs(htm.quote_lexeme(c.lexeme)::tsquery, question, f)
       union all
       select c.lexeme, count(*) from rarer r cross join lateral unnest(tsvector_to_array(r.lexemes)) u(lexeme)
       join counted c on c.lexeme = u.lexeme and c.documents is null
       where htm.may_be_hit(r.node_id, r.owner, r.live, f) group by 1)
-    select coalesce(jsonb_object_agg(v.variant, k.documents), '{}') into others from known k join variants v on v.lexeme = k.lexeme;
+    -- A stemmer makes a known lexeme of many a word that is none ("solveing"): so of each it is said how many letters follow the lexeme.
+    select coalesce(jsonb_object_agg(x.variant, jsonb_build_array(x.documents, x.rest) order by x.rest), '{}') into others from (
+      select v.variant, k.documents, length(v.variant) - length(v.stem) as rest
+      from known k join (select y.*, substr(y.lexeme, length(lex.prefix) + 1) as stem from variants y) v on v.lexeme = k.lexeme
+      where starts_with(v.variant, v.stem)
+      union all
+      select v.variant, many, 0 from (
+        select y.variant, y.form from (select z.variant, initcap(z.variant) as form from variants z where has_names) y
+        where (
+          select true from htm.mentions m
+          where m.tenant = me and m.name is not null and m.name collate "C" >= y.form and m.name collate "C" < y.form || '!'
+          order by m.name collate "C" limit 1) offset 0) v
+      where htm.speaks(v.form, f)) x;
     answer := coalesce(answer, '{}') || jsonb_build_object(word, others || htm.in_two_words(word, lex, question, most, f));
   end loop;
   return answer;
@@ -137,7 +184,7 @@ begin
   where coalesce(s.one, s.other) is not null and length(concat(s.one, s.other)) > 2;
   if parts is null then return '{}'; end if;
   return (
-    select coalesce(jsonb_object_agg(w.written, w.count), '{}') from (
+    select coalesce(jsonb_object_agg(w.written, jsonb_build_array(w.count, 0)), '{}') from (
       select lower(x.written) as written, count(*) as count from (
         select substring(coalesce(p.body, substr(n.content, p.starts + 1, p.stops - p.starts)) from '(?i)\m' || pattern || '\M') as written
         from (
