@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias
@@ -22,7 +22,6 @@ from .phrases import quoted_phrases
 LEAST = 4  # letters of a word that may be misspelt: shorter ones are one error away from too many others
 LONGEST = 24  # one error makes some fifty words for each letter
 LEAST_OF_PART = 3  # letters of a word that may be a part of a longer one
-MOST_LETTERS = 80  # of all doubtful words of a question together
 MOST_WORDS = 64  # of a question: a longer text says enough without those that are misspelt
 MOST_DOUBTFUL = 4
 MOST_JOINED = 8
@@ -90,20 +89,8 @@ def doubtful(question: str, *, language: str) -> Doubtful:
     listed = [fold(word[0]) for word in found if _may_be_misspelt(word, question, language=language)]
     joined = [fold(word[0].replace("-", " ")) for word in _HYPHENATED.finditer(question)]
     joined += _neighbours(question, found, language=language)
-    short = [word for word in dict.fromkeys(joined) if len(word) <= LONGEST]
-    return Doubtful(
-        words=tuple(_within_letters(dict.fromkeys(listed))[:MOST_DOUBTFUL]), joined=tuple(short[:MOST_JOINED])
-    )
-
-
-def _within_letters(listed: Iterable[str]) -> list[str]:
-    """The words that are not too long, as many as have `MOST_LETTERS` together."""
-    kept, letters = list[str](), 0
-    for word in listed:
-        if len(word) <= min(LONGEST, MOST_LETTERS - letters):
-            kept.append(word)
-            letters += len(word)
-    return kept
+    short = [both for both in dict.fromkeys(joined) if len(both) <= 2 * LONGEST]
+    return Doubtful(words=tuple(dict.fromkeys(listed))[:MOST_DOUBTFUL], joined=tuple(short[:MOST_JOINED]))
 
 
 def mended(question: str, similar: Mapping[str, Similar], *, asked: Doubtful, language: str) -> Mended | None:

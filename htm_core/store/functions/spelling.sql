@@ -103,8 +103,8 @@ set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off 
 declare
   me constant text := htm.this_tenant();
   few constant integer := 2000;                 -- below so many passages no lexeme is counted beforehand, as in `weigh_query`
-  many constant integer := 100;                 -- a speaker's name counts like a word of so many passages
   longest constant integer := 64;               -- a longer word is not looked for: all that is one error away would be too much
+  many constant integer := 100;                 -- a speaker's name counts like a word of so many passages
   lex htm.lexicon; most integer; has_names boolean; question tsvector; word text; stem text; answer jsonb; others jsonb;
 begin
   select * into lex from htm.lexicon l where l.tenant = me;
