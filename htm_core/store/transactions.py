@@ -73,7 +73,9 @@ class Transactions:
         self._wall = wall
         self._settings = settings
         self.written = written  # how far the primary's log was after each commit that is followed
-        self._failures: dict[str, int] = {}  # of each pool to open a connection, as far as they were looked at
+        # Of each pool to open a connection, as far as they were looked at: to explain a time-out, and to look where the tables are.
+        self._failures: dict[str, int] = {}
+        self._failures_followed: dict[str, int] = {}
 
     def limit(self, *, patient: bool) -> time_limit.TimeLimit:
         """The limit of the verb that is running, or one for each answer alone."""
@@ -259,9 +261,7 @@ class Transactions:
 
     def _has_failed(self, pool: ConnectionPool[Connection]) -> bool:
         """Whether the pool has failed to open a connection since the last look: then it is no use to say that all are in use."""
-        failures = _failures(pool)
-        known, self._failures[pool.name] = self._failures.get(pool.name, 0), failures
-        return failures > known
+        return _has_failed_since(self._failures, pool)
 
     def _answering(self, pool: ConnectionPool[Connection], start: Start) -> Connection:
         """A connection on which a transaction has begun; on an error it goes back to the pool."""
@@ -292,7 +292,7 @@ class Transactions:
         try:
             return self._pools.take(pool, longest=SOON)
         except PoolTimeout as error:
-            if _failures(pool) and self._address.has_left(placement):
+            if _has_failed_since(self._failures_followed, pool) and self._address.has_left(placement):
                 raise citus.unreachable(placement.node, error) from error
             return self._pools.take(pool, longest=longest - SOON)
 
@@ -317,9 +317,11 @@ def _has_ended_session(error: psycopg.OperationalError) -> bool:
     return ends_session(error) and not isinstance(error, ANOTHER_IS_NO_USE)
 
 
-def _failures(pool: ConnectionPool[Connection]) -> int:
-    """How many connections a pool has failed to open."""
-    return pool.get_stats().get("connections_errors", 0)
+def _has_failed_since(seen: dict[str, int], pool: ConnectionPool[Connection]) -> bool:
+    """Whether a pool has failed to open more connections than were seen, which are seen then."""
+    failures = pool.get_stats().get("connections_errors", 0)
+    before, seen[pool.name] = seen.get(pool.name, 0), failures
+    return failures > before
 
 
 def _for_beginning(limit: time_limit.TimeLimit | None) -> time_limit.TimeLimit | None:
