@@ -20,7 +20,7 @@ def test_cells_are_made_filled_listed_split_and_dropped(
     apart: Htm, tenant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     try:
-        assert apart("remember", "The harbour is closed.").code == 0
+        assert apart("remember", "The harbour is closed.", "--tags", "harbour:gate").code == 0
         assert [each["name"] for each in apart("cells", "--json").json["cells"]] == ["home"]
         made = apart("cells", "create", "b", "--json").json
         assert (made["schema"], made["tenants"]) == ("htm_b", 0)

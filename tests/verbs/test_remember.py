@@ -78,10 +78,10 @@ def test_an_id_said_again_in_its_session_is_the_same_mention(memory: Memory) -> 
 
 
 def test_the_same_id_with_new_words_replaces_what_the_mention_says(memory: Memory) -> None:
-    memory.remember("helo", id="m1", session="s", role="user")
+    memory.remember("goodbye", id="m1", session="s", role="user")
     memory.remember("hello", id="m1", session="s", role="user")
     assert [(m.content, m.seq) for m in memory.timeline(session="s")] == [("hello", 1)]
-    assert [hit.content for hit in memory.recall("helo", mode="text")] == []
+    assert [hit.content for hit in memory.recall("goodbye", mode="text")] == []
 
 
 def test_a_forgotten_mention_is_not_revived_by_its_id(memory: Memory) -> None:
