@@ -172,6 +172,8 @@ def live(memory: Memory) -> None:
     memory.flush()
     for mode in ("hybrid", "vector", "text"):
         assert memory.recall("Which crane does Ann like?", mode=mode)
+    for mode in ("text", "hybrid"):
+        memory.recall("Wich kissanpentu likes the missaoli craane?", mode=mode)
     memory.recall("What about the crane last week?", timeframe="auto")
     memory.recall("crane", tags=["place"])
     memory.recall("crane", where={"a": 1})
