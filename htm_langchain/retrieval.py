@@ -20,7 +20,7 @@ from htm_core import Memory, ProfileLine, Recall, Scope
 from htm_core.integration.attachments import stands_in
 from htm_core.integration.choices import LARGEST_LIMIT, Choices
 from htm_core.integration.deadline import Deadline, MemorySkipped
-from htm_core.integration.follow_ups import SaidBefore, in_full
+from htm_core.integration.follow_ups import SaidBefore, asks_further, in_full
 from htm_core.integration.hit_metadata import KEY
 from htm_core.integration.messages import storable_name
 from htm_core.integration.origin import Origin, trusted
@@ -67,8 +67,7 @@ class PromptRecall:
 
     Without a `scope` recall looks at everything of a known user, and only at the session where no user is known.
     `restore` adds what the log has from before. `rewrite` writes the queries; without it, a question that leans on earlier ones is
-    asked with these. Recall never raises: what fails is logged, and
-    nothing is added.
+    asked with these. Recall never raises: what fails is logged, and nothing is added.
     """
 
     choices: Choices
@@ -181,7 +180,7 @@ class PromptRecall:
         deadline = deadline or Deadline(memory, timeout=self.timeout)
         queries = queries_of(self.rewrite, question, messages, seconds=deadline.left) if self.rewrite else [question]
         try:
-            retriever = self._retriever(memory, deadline, extra, messages)
+            retriever = self._retriever(memory, deadline, extra, question, messages)
             return best_of([retriever.invoke(query, RUN) for query in queries])
         except Exception as error:
             return _nothing(error)
@@ -203,14 +202,14 @@ class PromptRecall:
         if self.rewrite:
             queries = await aqueries_of(self.rewrite, question, messages, seconds=deadline.left)
         try:
-            retriever = self._retriever(memory, deadline, extra, messages)
+            retriever = self._retriever(memory, deadline, extra, question, messages)
             return best_of([await retriever.ainvoke(query, RUN) for query in queries])
         except Exception as error:
             return _nothing(error)
 
     def asked(self, question: str, messages: Sequence[AnyMessage]) -> str:
         """What a question asks, for whoever looks for the part of a memory that answers it: with what it leans on."""
-        return question if self.rewrite else in_full(question, _said_before(messages))
+        return question if self.rewrite else in_full(question, _said_before(question, messages))
 
     def _boundary(
         self, conversation: Conversation, messages: Sequence[AnyMessage], began_with: str | None
@@ -218,7 +217,7 @@ class PromptRecall:
         return conversation.boundary(messages, began_with=began_with) if self.restore else None
 
     def _retriever(
-        self, memory: Memory, deadline: Deadline, extra: int, messages: Sequence[BaseMessage]
+        self, memory: Memory, deadline: Deadline, extra: int, question: str, messages: Sequence[BaseMessage]
     ) -> TimeoutRetriever:
         return TimeoutRetriever(
             memory=memory,
@@ -230,7 +229,7 @@ class PromptRecall:
             timeout=self.timeout,
             deadline=deadline,
             speaker=_speaker_of(messages),
-            before=() if self.rewrite else _said_before(messages),
+            before=() if self.rewrite else _said_before(question, messages),
         )
 
 
@@ -289,8 +288,10 @@ def _speaker_of(messages: Sequence[BaseMessage]) -> str | None:
     return None if last is None else storable_name(last.name) or ""
 
 
-def _said_before(messages: Sequence[BaseMessage]) -> list[SaidBefore]:
-    """What persons and the model said before the last message of a person, oldest first."""
+def _said_before(question: str, messages: Sequence[BaseMessage]) -> list[SaidBefore]:
+    """What persons and the model said before the last message of a person, oldest first, for a question that leans on it."""
+    if not asks_further(question):
+        return []
     last = max((place for place, each in enumerate(messages) if is_from_person(each)), default=0)
     return [
         SaidBefore(words_of(each), by_person=is_from_person(each))

@@ -197,7 +197,7 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
         memory = self._memory_of(session)
         choices = check_choices(limit=self.recall_limit, where=self.where, tags=self.tags, timeframe=self.timeframe)
         turn = TurnLog(memory, timeout=self.timeout)
-        before = said_before(messages[:place])
+        before = said_before(question, messages[:place])
         found = recall_for_prompt(
             memory,
             question,

@@ -603,7 +603,7 @@ def _is_last_said(entries: Entries, question: str) -> bool:
 
 def _said_before(entries: Entries, question: str) -> list[SaidBefore]:
     """What was said last before a question, oldest first."""
-    said = said_before([message_of(mention) for _, mention in entries[-SEEN_BEFORE:]])
+    said = said_before(question, (message_of(mention) for _, mention in entries[-SEEN_BEFORE:]))
     return said[:-1] if said and said[-1] == SaidBefore(question, by_person=True) else said
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from htm_core import Draft, Mention
 from htm_core.integration import exact_json
 from htm_core.integration.attachments import files_said
-from htm_core.integration.follow_ups import SaidBefore
+from htm_core.integration.follow_ups import SaidBefore, asks_further
 from htm_core.integration.keep import keep_draft
 from htm_core.integration.messages import (
     LLAMAINDEX_MESSAGE,
@@ -76,12 +76,14 @@ def decode(payload: bytes) -> ChatMessage:
     return ChatMessage.model_validate(exact_json.decode_value(found["data"]))
 
 
-def said_before(messages: Sequence[ChatMessage]) -> list[SaidBefore]:
-    """What the user and the model said in messages, for a question that leans on it."""
+def said_before(question: str, messages: Iterable[ChatMessage]) -> list[SaidBefore]:
+    """What the user and the model said in the messages before a question that leans on it; no message is read for any other."""
+    if not asks_further(question):
+        return []
     return [
         SaidBefore(words_of(each), by_person=each.role == MessageRole.USER)
         for each in messages
-        if _ROLES[each.role] in ("user", "assistant")
+        if _ROLES.get(each.role) in ("user", "assistant")
     ]
 
 

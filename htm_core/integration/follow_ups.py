@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from ..rules.fusion import reciprocal_rank
 from ..rules.text.follow_ups import SaidBefore as SaidBefore  # the adapters have them from here
+from ..rules.text.follow_ups import asks_further as asks_further
 from ..rules.text.follow_ups import queries_of as queries_of
 from ..types import Recall
 

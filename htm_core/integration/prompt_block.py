@@ -123,7 +123,8 @@ def said_often(times: int) -> str | None:
 def passage_of(hit: Hit) -> Passage:
     """A hit as a passage."""
     said = said_by(hit)
-    speaker = origin_of(said, user=hit.user).words() if said else None
+    origin = origin_of(said, user=hit.user) if said else None
+    speaker = origin.words() if origin else None
     label = label_of(day_of(said.at, hit.content), speaker, said_often(hit.times_said), hit.holds) if said else ""
     by = hit.superseded_by
     return Passage(
@@ -139,7 +140,7 @@ def passage_of(hit: Hit) -> Passage:
         said_when=hit.said_when,
         answers=question_answered(hit),
         id=hit.node.id,
-        external=said is not None and origin_of(said).is_external,
+        external=origin is not None and origin.is_external,
     )
 
 

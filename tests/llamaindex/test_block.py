@@ -23,7 +23,7 @@ from htm_llamaindex import HTMChatStore, HTMMemoryBlock, handles
 from htm_llamaindex.retriever import WARNING
 from tests.conftest import Make
 from tests.llamaindex.models import calls, said
-from tests.llamaindex.test_memory import FACT, turn
+from tests.llamaindex.test_memory import FACT, of_the_recital, turn
 from tests.proxy import Proxy
 from tests.stand_ins import HashEmbedder
 
@@ -295,11 +295,7 @@ def test_messages_whose_commit_got_no_answer_are_stored_once(
 
 
 def test_a_follow_up_recalls_what_the_question_before_it_is_about(make: Make) -> None:
-    memory = make(user="nora")
-    memory.remember("Mila has a recital in the music school in July.", session="before", role="user")
-    for at in range(12):
-        memory.remember(f"It is where it was, number {at} said.", session="before", role="user")
-    memory.flush()
+    memory = of_the_recital(make)
     block = HTMMemoryBlock(memory=memory, recall_limit=2)
     history = [said("When is Mila's recital?", "user"), said("In July."), said("and where is it?", "user")]
     assert "music school" in asyncio.run(block.aget(history, session_id="now"))

@@ -578,12 +578,18 @@ def test_a_short_reply_is_shown_with_the_question_that_the_model_asked(make: Mak
     assert "in january\n  after the question: When does Annika join the rotation?" in str(shown[-1].content)
 
 
-def test_a_follow_up_recalls_what_the_question_before_it_is_about(make: Make) -> None:
+def of_the_recital(make: Make) -> Memory:
+    """A memory in which "and where is it?" alone finds twelve things before the recital."""
     memory = make(user="nora")
     memory.remember("Mila has a recital in the music school in July.", session="before", role="user")
     for at in range(12):
         memory.remember(f"It is where it was, number {at} said.", session="before", role="user")
     memory.flush()
+    return memory
+
+
+def test_a_follow_up_recalls_what_the_question_before_it_is_about(make: Make) -> None:
+    memory = of_the_recital(make)
     chat = HTMMemory.from_defaults("now", memory=memory, recall_limit=2, profile_tokens=0)
     chat.put_messages([said("When is Mila's recital?", "user"), said("In July.")])
     chat.put(said("and where is it?", "user"))
