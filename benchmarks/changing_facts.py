@@ -66,20 +66,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("path", type=Path, nargs="?")
     parser.add_argument("--written", action="store_true", help="this project's own dialogues")
+    parser.add_argument("--held-out", action="store_true", help="those of an author from whom nothing was learned")
     parser.add_argument("--longmemeval", type=Path, metavar="PATH")
     parser.add_argument(
         "--others", type=int, metavar="N", help="sessions without evidence at most; all of them by default"
     )
     parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
     given = parser.parse_args()
-    if (given.path is None) + (not given.written) + (given.longmemeval is None) != 2:
-        parser.error("expected one of PATH, --written and --longmemeval PATH")
+    if (given.path is None) + (not given.written) + (not given.held_out) + (given.longmemeval is None) != 3:
+        parser.error("expected one of PATH, --written, --held-out and --longmemeval PATH")
     with home(None):
         if given.longmemeval:
             embedder = CachedEmbedder(given.cache) if given.cache else None
             ask_longmemeval(retrieval_sets.longmemeval(given.longmemeval), embedder, others=given.others)
-        elif given.written:
-            ask_dialogues([row for each in dialogues.written() for row in as_rows(each)])
+        elif given.written or given.held_out:
+            chosen = dialogues.by_others(held_out=True) if given.held_out else dialogues.written()
+            changing = (each for each in chosen if any(one.kind == dialogues.PRESENT for one in each.asked))
+            ask_dialogues([row for each in changing for row in as_rows(each)])
         else:
             ask_dialogues([json.loads(line) for line in given.path.read_text("utf-8").splitlines() if line.strip()])
         shutdown()

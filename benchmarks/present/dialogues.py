@@ -1,8 +1,9 @@
 """Dialogues in which one thing changes, with questions about what holds now, what held before, and what never changed.
 
-Two kinds. `written-*.txt` were written by hand. `made` puts others together from the parts in `templates.txt`: for each fact how
-it is said first, how the change is said, what else is said about the matter, and facts of other kinds that stay as they are. Both
-were written by the author of the rules; nobody else's dialogues are here.
+Three kinds. `others/*.txt` are by five authors who had seen neither the rules nor what recall weighs; each wrote in a style of its
+own, and what `others/held-out-*.txt` hold is never grown on. `written-*.txt` are by the author of the rules, and so are the parts
+in `templates.txt` from which `made` puts dialogues together: for each fact how it is said first, how the change is said, what else
+is said about the matter, and facts of other kinds that stay as they are. In a third of the others' dialogues nothing changes.
 
 In a file of dialogues "== id" begins one, "@date" a session, "user:" and "assistant:" a message. A "-" before a message says that
 it states the former value, "+" the present one, "=" what never changes. "? question" asks for the present value, "< question"
@@ -13,11 +14,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 HERE = Path(__file__).parent
+OTHERS, HELD_OUT = HERE / "others", "held-out"
+TOGETHER = 5  # dialogues at most that one memory holds, in `together`
 PRESENT, PAST, CONSTANT = "present", "past", "constant"
 OUTRIGHT = 0.35  # of the changes are said outright, the others in passing
 KINDS = {"?": PRESENT, "<": PAST, "=": CONSTANT}
@@ -83,6 +86,54 @@ def written(paths: Sequence[Path] = ()) -> Iterator[Dialogue]:
     for path in paths or sorted(HERE.glob("written-*.txt")):
         for part in path.read_text("utf-8").split("\n== ")[1:]:
             yield _read(part)
+
+
+def by_others(*, held_out: bool) -> Iterator[Dialogue]:
+    """The dialogues of authors who had not seen the rules: those that were held out, or all other ones."""
+    return written([path for path in sorted(OTHERS.glob("*.txt")) if path.name.startswith(HELD_OUT) == held_out])
+
+
+def together(dialogues: Sequence[Dialogue], *, seed: int = 5) -> Iterator[Dialogue]:
+    """Dialogues of different topics as one, by their times: so they stand in a memory that holds more than one matter.
+
+    The topic is the first word of a dialogue's id. What is asked for former values is left out.
+    """
+    groups = list[list[Dialogue]]()
+    for dialogue in random.Random(seed).sample(dialogues, len(dialogues)):
+        topic = _first_word(dialogue)
+        roomy = (each for each in groups if len(each) < TOGETHER and topic not in map(_first_word, each))
+        group = next(roomy, None)
+        if group is None:
+            groups.append([dialogue])
+        else:
+            group.append(dialogue)
+    for group in groups:
+        yield _as_one(group)
+
+
+def _first_word(dialogue: Dialogue) -> str:
+    return dialogue.id.partition("-")[0]
+
+
+def _as_one(group: Sequence[Dialogue]) -> Dialogue:
+    """The messages of all in the order of their times, each with its session, and the questions for what holds now."""
+    order = sorted(
+        ((each.at, number, place) for number, dialogue in enumerate(group) for place, each in enumerate(dialogue.said))
+    )
+    places = {(number, place): at for at, (_, number, place) in enumerate(order)}
+    sessions = {key: at for at, key in enumerate(dict.fromkeys((n, group[n].said[p].session) for _, n, p in order), 1)}
+    name = "+".join(each.id for each in group)
+    found = Dialogue(name, name)
+    for _, number, place in order:
+        each = group[number].said[place]
+        found.said.append(replace(each, session=sessions[number, each.session]))
+    for number, dialogue in enumerate(group):
+        found.asked += [
+            replace(each, gold=frozenset(places[number, place] for place in each.gold))
+            for each in dialogue.asked
+            if each.kind != PAST
+        ]
+    return found
 
 
 def _read(part: str) -> Dialogue:

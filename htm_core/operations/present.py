@@ -27,7 +27,7 @@ CONSIDERED = 20  # the first hits of a search, of which one may become the first
 BESIDE_AN_EDGE = 0.0  # how much likelier what may have superseded the first hit has to be: docs/why/supersession.md
 LATER = 2  # hits at most that say that they were said later than the first
 # The likeliest newer statement says so from here on: docs/why/supersession.md.
-MAY_HAVE_CHANGED = -0.3
+MAY_HAVE_CHANGED = -0.25
 MUCH_LESS_RELEVANT = 0.01  # of the first: so little is about something else, unless it has a word of it
 SURE = 0.2  # how much less likely all others are than a first hit that says that it was said last
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.present.dialogues import CONSTANT, PAST, PRESENT, Dialogue, made, topics, written
+from benchmarks.present.dialogues import CONSTANT, PAST, PRESENT, Dialogue, by_others, made, together, topics, written
 from htm_core.rules.present.questions import asks_the_present
 
 
@@ -22,6 +22,34 @@ def test_each_question_is_answered_by_a_message_of_its_kind_that_a_user_said(dia
         for question in dialogue.asked:
             assert question.gold, (dialogue.id, question.text)
             assert {dialogue.said[place].role for place in question.gold} == {"user"}
+
+
+def test_dialogues_of_other_authors_have_messages_that_answer_and_none_of_the_fifth_is_among_those_that_are_grown_on() -> None:
+    known, unknown = (list(by_others(held_out=held_out)) for held_out in (False, True))
+    assert len(known) > 500 and len(unknown) > 140
+    for dialogue in (*known, *unknown):
+        for question in dialogue.asked:
+            assert {dialogue.said[place].role for place in question.gold} == {"user"}, (dialogue.id, question.text)
+    said = {tuple(each.content for each in dialogue.said) for dialogue in known}
+    assert not said & {tuple(each.content for each in dialogue.said) for dialogue in unknown}
+
+
+def test_dialogues_in_one_memory_keep_their_messages_in_order_and_what_answers_their_questions() -> None:
+    alone = list(by_others(held_out=True))
+    groups = list(together(alone))
+    assert sum(len(each.said) for each in groups) == sum(len(each.said) for each in alone)
+    answers = {
+        (question.text, tuple(sorted(each.said[place].content for place in question.gold)))
+        for each in alone
+        for question in each.asked
+        if question.kind != PAST
+    }
+    for group in groups:
+        assert [each.at for each in group.said] == sorted(each.at for each in group.said)
+        topics_in = [name.partition("-")[0] for name in group.id.split("+")]
+        assert len(set(topics_in)) == len(topics_in) <= 5
+        for question in group.asked:
+            assert (question.text, tuple(sorted(group.said[place].content for place in question.gold))) in answers
 
 
 def test_the_present_value_is_said_after_every_former_one(dialogues: list[Dialogue]) -> None:
