@@ -15,6 +15,7 @@ from ..rules.ranking import Weights
 from ..rules.text.spelling import RIGHT, Doubtful
 from ..settings import Signals
 from ..types import AppliedTimeframe, Match, Mention, Mode, Node, Window
+from ..types.quick import quickly_made
 from .connection import HalfVector, Row
 from .database import Connection
 from .queries import load
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ..rules.word_vectors import QuestionWords
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
     """The conditions on a node, and on one and the same of its mentions; None is no condition."""
@@ -57,6 +59,7 @@ class Filters:
         }
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallQuery:
     """One recall on its way from the verb to the SQL: checked when it is made, then completed step by step.
@@ -120,7 +123,7 @@ class RecallQuery:
 Reader = Callable[[LiteralString, Mapping[str, Any]], list[Row]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # not frozen, which would take three times as long
 class HitFields:
     """What a hit shows whatever it scores; `place` is that of its node among those that were asked for."""
 
@@ -131,7 +134,7 @@ class HitFields:
     mentions: tuple[Mention, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Neighbour:
     """A node whose nearest passage is near to a query's vector."""
 
@@ -173,7 +176,7 @@ def nearest(read: Reader, query: RecallQuery) -> list[Neighbour]:
 
 
 def _fields(row: Mapping[str, Any]) -> HitFields:
-    id, content = str(row["id"]), row["content"]
+    id, content = row["id"], row["content"]
     mentions = [mention_of(mention, node_id=id, content=content) for mention in json.loads(row["mentions"])]
     node = Node(
         id=id,
