@@ -7,7 +7,8 @@ with up to seventeen fields, so that this was a seventh of its time in this proc
 from __future__ import annotations
 
 from dataclasses import MISSING, fields, is_dataclass
-from typing import TypeVar
+from types import FunctionType
+from typing import TypeVar, cast
 
 T = TypeVar("T")
 
@@ -39,12 +40,12 @@ def quickly_made(kind: type[T]) -> type[T]:
         settings.append("  self.__post_init__()")
     given = ", ".join(["self", *parameters, *(["*", *keywords] if keywords else [])])
     exec(f"def __init__({given}):\n" + "\n".join(settings), known)
-    made, before = known["__init__"], own["__init__"]
-    made.__wrapped__ = before  # type: ignore[attr-defined]
+    made, before = cast(FunctionType, known["__init__"]), own["__init__"]
+    made.__dict__["__wrapped__"] = before
     made.__annotations__, made.__qualname__, made.__module__ = (
         before.__annotations__,
         before.__qualname__,
         kind.__module__,
-    )  # type: ignore[attr-defined]
-    kind.__init__ = made  # type: ignore[assignment]
+    )
+    kind.__init__ = made  # type: ignore[method-assign]
     return kind
