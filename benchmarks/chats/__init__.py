@@ -18,6 +18,11 @@ A line "== DATE TIME" begins a session, "== questions, DATE" the questions, with
 technical chat the two speak as "user" and "assistant", and have no names. A label in brackets marks a message that a
 question's answer is in. A question says its kind, its words, and after "->" the labels of all messages that together hold
 the answer. `python -m benchmarks.chats FILE…` checks files and says what they hold.
+
+Who wrote them: those up to number 15 are by the authors of the rules, except technical-07 to -13, by people who did not know them.
+dialogue-20 to -35, dialogue-40 to -55 and technical-20 to -31 are by three more authors, one for each of these rows, who knew
+neither the rules nor what the ranker looks at. Of each dialogue author the last four files, and the last three technical ones, are
+the test half.
 """
 
 from __future__ import annotations

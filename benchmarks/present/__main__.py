@@ -13,10 +13,9 @@ all of it and writes trees.json; it needs lightgbm.
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import chats, retrieval_sets
+from benchmarks.grown_trees import grow as grow_trees
 from benchmarks.present.dialogues import CONSTANT, PAST, PRESENT, Dialogue, by_others, made, together, written
 from benchmarks.retrieval import home
 from benchmarks.retrieval_sets import DOCUMENT, TURN, Case, Message, Question
@@ -46,16 +46,13 @@ PARTS = 5
 ROUNDS = 400
 GROWTH = {
     "objective": "lambdarank", "lambdarank_truncation_level": 3, "num_leaves": 8, "learning_rate": 0.05, "min_data_in_leaf": 20,
-    "feature_fraction": 0.4, "bagging_fraction": 0.7, "bagging_freq": 1, "lambda_l2": 5.0, "seed": 1,
-    "num_threads": 1, "verbose": -1,
-    "deterministic": True, "force_row_wise": True,
+    "feature_fraction": 0.4, "lambda_l2": 5.0,
 }  # fmt: skip
 PAIR_ROUNDS = 200
 # Of the trees that look at one statement beside the first hit: small ones, since they are to hold for other people's words.
 PAIR_GROWTH = {
     "objective": "binary", "num_leaves": 4, "learning_rate": 0.05, "min_data_in_leaf": 30, "feature_fraction": 0.3,
-    "bagging_fraction": 0.7, "bagging_freq": 1, "lambda_l2": 5.0, "seed": 1, "num_threads": 1, "verbose": -1,
-    "deterministic": True, "force_row_wise": True,
+    "lambda_l2": 5.0,
 }  # fmt: skip
 SHARES = (0.2, 0.25, 0.3, 0.35, 0.4)  # thresholds that are shown
 
@@ -213,7 +210,7 @@ def _first(likelier: Floats, confident: float) -> int:
 def grow(asked: Sequence[Asked]) -> dict[str, Any]:
     """Grow both kinds of trees on these questions, as `AnswerTrees.read` takes them."""
     lists = [(each.set, rows, right) for each in asked for rows, right in ((each.rows, each.right), *each.fewer)]
-    order = _boost(
+    order = grow_trees(
         GROWTH,
         ROUNDS,
         np.vstack([rows for _, rows, _ in lists]),
@@ -222,7 +219,7 @@ def grow(asked: Sequence[Asked]) -> dict[str, Any]:
         group=[len(rows) for _, rows, _ in lists],
     )
     beside = [(each, *pairs(each.rows)) for each in asked]
-    pair = _boost(
+    pair = grow_trees(
         PAIR_GROWTH,
         PAIR_ROUNDS,
         np.vstack([rows for _, _, rows in beside]),
@@ -230,39 +227,6 @@ def grow(asked: Sequence[Asked]) -> dict[str, Any]:
         np.concatenate([np.full(len(places), WEIGHTS[each.set]) for each, places, _ in beside]),
     )
     return {"features": FEATURES, "trees": order, "pair_features": PAIR_FEATURES, "pair_trees": pair}
-
-
-def _boost(
-    growth: Mapping[str, Any], rounds: int, rows: Floats, right: NDArray[np.bool_], weight: Floats, *, group: Any = None
-) -> list[list[list[float]]]:
-    """Trees over these rows, each as `Trees.read` takes it."""
-    try:
-        lightgbm = importlib.import_module("lightgbm")
-    except ImportError:
-        raise SystemExit("expected lightgbm, which grows the trees; pip install lightgbm") from None
-    booster = lightgbm.train(growth, lightgbm.Dataset(rows, right.astype(int), group=group, weight=weight), rounds)
-    trees = [_tree(each["tree_structure"]) for each in booster.dump_model()["tree_info"]]
-    said = booster.predict(rows, raw_score=True)
-    assert np.abs(model.Trees.read(trees).score(rows) - said).max() < 0.01, "the trees say something else"
-    return trees
-
-
-def _tree(root: Mapping[str, Any]) -> list[list[float]]:
-    """A tree as its nodes, each with its feature, threshold, left and right, and last its leaves."""
-    nodes: list[list[float]] = []
-    leaves: list[float] = []
-
-    def add(each: Mapping[str, Any]) -> int:
-        if "leaf_value" in each:
-            leaves.append(round(float(each["leaf_value"]), 5))
-            return -len(leaves)
-        place = len(nodes)
-        nodes.append([each["split_feature"], float(each["threshold"]), 0, 0])
-        nodes[place][2:] = add(each["left_child"]), add(each["right_child"])
-        return place
-
-    add(root)
-    return [*nodes, leaves]
 
 
 if __name__ == "__main__":

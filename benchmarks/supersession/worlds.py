@@ -211,7 +211,9 @@ def as_case(world: World) -> Case:
     questions = []
     for fact in world.facts:
         stating = [*fact.then] if fact.former else [*fact.first, *fact.then]
-        gold = {each.unit for each in messages if each.content in stating and fact.answer.lower() in each.content.lower()}
+        gold = {
+            each.unit for each in messages if each.content in stating and fact.answer.lower() in each.content.lower()
+        }
         kind = dialogues.PRESENT if fact.former else dialogues.CONSTANT
         questions.append(Question(id=fact.id, text=fact.question, kind=kind, gold={TURN: frozenset(gold)}))
     return Case(name=world.name, messages=messages, questions=questions, now=BEGAN + timedelta(days=DAYS + 3))

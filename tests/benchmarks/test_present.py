@@ -24,7 +24,9 @@ def test_each_question_is_answered_by_a_message_of_its_kind_that_a_user_said(dia
             assert {dialogue.said[place].role for place in question.gold} == {"user"}
 
 
-def test_dialogues_of_other_authors_have_messages_that_answer_and_none_of_the_fifth_is_among_those_that_are_grown_on() -> None:
+def test_dialogues_of_other_authors_have_messages_that_answer_and_none_of_the_fifth_is_among_those_that_are_grown_on() -> (
+    None
+):
     known, unknown = (list(by_others(held_out=held_out)) for held_out in (False, True))
     assert len(known) > 500 and len(unknown) > 140
     for dialogue in (*known, *unknown):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import cast
@@ -14,7 +13,7 @@ import pytest
 from htm_core.operations.present import said_when
 from htm_core.rules.present.features import FEATURES, features
 from htm_core.rules.present.matters import MATTERS
-from htm_core.rules.present.model import CONFIDENT, Trees, installed, likelier, present_answer
+from htm_core.rules.present.model import CONFIDENT, installed, likelier, present_answer
 from htm_core.rules.present.pairs import PAIR_FEATURES, pairs
 from htm_core.rules.present.questions import asks_the_present
 from htm_core.types import Hit, Match, Mention, Node
@@ -157,35 +156,6 @@ def test_the_words_of_a_matter_are_single_words_in_lower_case(name: str) -> None
         assert word == word.lower(), word
         assert " " not in word, word
     assert matter.near
-
-
-def test_trees_side_by_side_say_what_each_says_when_it_is_walked_alone() -> None:
-    chance = random.Random(3)
-
-    def grown(depth: int, nodes: list[list[float]], leaves: list[float]) -> int:
-        if not depth or (nodes and chance.random() < 0.3):
-            leaves.append(chance.uniform(-1, 1))
-            return -len(leaves)
-        place = len(nodes)
-        nodes.append([float(chance.randrange(5)), chance.random(), 0, 0])
-        nodes[place][2:] = grown(depth - 1, nodes, leaves), grown(depth - 1, nodes, leaves)
-        return place
-
-    def walked(tree: list[list[float]], row: list[float]) -> float:
-        at = 0
-        while at >= 0 and len(tree) > 1:
-            feature, threshold, left, right = tree[at]
-            at = int(left if row[int(feature)] <= threshold else right)
-        return tree[-1][-at - 1] if len(tree) > 1 else tree[-1][0]
-
-    trees = [[[0.25]]]  # a tree without a node is one leaf
-    for depth in (1, 2, 3, 4, 5, 5):
-        nodes, leaves = list[list[float]](), list[float]()
-        grown(depth, nodes, leaves)
-        trees.append([*nodes, leaves])
-    rows = [[chance.random() for _ in range(5)] for _ in range(40)]
-    wanted = [sum(walked(tree, row) for tree in trees) for row in rows]
-    assert Trees.read(trees).score(np.array(rows)).tolist() == pytest.approx(wanted)
 
 
 def test_the_installed_trees_are_those_of_the_features() -> None:

@@ -15,60 +15,14 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ...types import Hit
+from ..trees import Trees
 from .features import FEATURES, features
 from .pairs import PAIR_FEATURES, Floats, pairs
 
 # A hit is put first if it is so much likelier than the first one: docs/why/supersession.md.
 CONFIDENT = 0.3
-
-
-@dataclass(frozen=True, slots=True)
-class Trees:
-    """Trees side by side: for each of its nodes the feature, the threshold, and where it goes on, below 0 to a leaf.
-
-    A row of features goes to the left where it is at most the threshold. Node n leads to leaf -n - 1.
-    """
-
-    features: npt.NDArray[np.int64]  # trees x nodes, as the next three
-    thresholds: npt.NDArray[np.float64]
-    left: npt.NDArray[np.int64]
-    right: npt.NDArray[np.int64]
-    leaves: npt.NDArray[np.float64]  # trees x leaves
-
-    @classmethod
-    def read(cls, given: Sequence[Sequence[Sequence[float]]]) -> Trees:
-        """From lists, one for each tree: its nodes as feature, threshold, left, right, and last its leaves."""
-        nodes = max(1, *(len(tree) - 1 for tree in given))
-        leaves = max(len(tree[-1]) for tree in given)
-        table = np.zeros((len(given), nodes, 4))
-        table[:, :, 2:] = -1
-        values = np.zeros((len(given), leaves))
-        for place, tree in enumerate(given):
-            table[place, : len(tree) - 1] = np.reshape(tree[:-1], (-1, 4))
-            values[place, : len(tree[-1])] = tree[-1]
-        whole = table[:, :, (0, 2, 3)].astype(np.int64)
-        return cls(whole[:, :, 0], table[:, :, 1], whole[:, :, 1], whole[:, :, 2], values)
-
-    def score(self, rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """The sum over all trees, for each row."""
-        trees, width = np.arange(len(self.features)), rows.shape[1]
-        nodes = trees * self.features.shape[1]  # where the nodes of each tree begin, when they stand in one row
-        flat, begins = rows.ravel(), (np.arange(len(rows)) * width)[:, None]
-        wanted, thresholds, left, right = (
-            each.ravel() for each in (self.features, self.thresholds, self.left, self.right)
-        )
-        at = np.zeros((len(rows), len(trees)), np.int64)
-        for _ in range(self.features.shape[1]):
-            inside = nodes + np.maximum(at, 0)
-            goes_left = flat.take(begins + wanted.take(inside)) <= thresholds.take(inside)
-            at = np.where(at < 0, at, np.where(goes_left, left.take(inside), right.take(inside)))
-            if at.max() < 0:
-                break
-        total: npt.NDArray[np.float64] = self.leaves[trees, -at - 1].sum(axis=1)
-        return total
 
 
 @dataclass(frozen=True, slots=True)
