@@ -6,8 +6,8 @@ Every question about the present is recalled without it; its twenty best hits ar
 dialogues of four authors who had not seen the rules (others/), each alone and up to five of them in one memory, on the development
 worlds of `benchmarks.supersession` and on the training half of this project's chats. The dialogues of the fifth author, those by
 the author of the rules, the held-out worlds, the test half of the chats, the paraphrases, LoCoMo (CC BY-NC) and LongMemEval are
-only measured on. What is grown on is measured in five parts by topic, each with trees that have not seen it. `--fit` grows them on
-all of it and writes trees.json; it needs lightgbm.
+only measured on. What is grown on is measured in five parts by dialogue, each with trees that have not seen it. `--fit` grows
+them on all of it and writes trees.json; it needs lightgbm.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import secrets
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,13 +60,13 @@ SHARES = (0.2, 0.25, 0.3, 0.35, 0.4)  # thresholds that are shown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A question about the present: its set, topic and kind, and for each of its hits what it is like and whether it answers.
+    """A question about the present: its set, case and kind, and for each of its hits what it is like and whether it answers.
 
     `fewer` has the same for some of its hits: so it would be asked of a memory that has few.
     """
 
     set: str
-    topic: str
+    case: str
     kind: str
     rows: Floats
     right: NDArray[np.bool_]
@@ -92,7 +93,11 @@ def sets(given: argparse.Namespace) -> dict[str, list[Case]]:
     known, unknown = list(by_others(held_out=False)), list(by_others(held_out=True))
     found = {
         OTHERS: [as_case(each) for each in known],
-        TOGETHER: [as_case(each) for each in together(known)],
+        TOGETHER: [
+            as_case(each)
+            for part in range(PARTS)
+            for each in together([one for one in known if part_of(one.id) == part])
+        ],
         WORLDS: [worlds.as_case(each) for each in worlds.read(worlds.FILES["development"])],
         CHATS: list(chats.chats(half=chats.TRAINING)),
         "a fifth author, held out": [as_case(each) for each in unknown],
@@ -125,6 +130,11 @@ def as_case(dialogue: Dialogue) -> Case:
     return Case(name=dialogue.id, messages=messages, questions=questions, now=dialogue.now)
 
 
+def part_of(case: str) -> int:
+    """In which of the parts a case is measured; dialogues that stand in one memory are all of one part."""
+    return zlib.crc32(case.partition("+")[0].encode()) % PARTS
+
+
 def ask(name: str, cases: Sequence[Case], *, embedder: object | None) -> Iterator[Asked]:
     """Store each case for a user of its own, and recall its questions about the present as they are without the trees."""
     tenant = f"present-{secrets.token_hex(4)}"
@@ -141,7 +151,7 @@ def ask(name: str, cases: Sequence[Case], *, embedder: object | None) -> Iterato
                 right = np.array([_answers(hit, gold) for hit in hits])
                 kind = question.kind if question.kind in {PRESENT, PAST, CONSTANT} else "any"
                 yield Asked(
-                    set=name, topic=case.name, kind=kind, rows=np.array(features(question.text, hits)), right=right,
+                    set=name, case=case.name, kind=kind, rows=np.array(features(question.text, hits)), right=right,
                     fewer=tuple(of_fewer(question.text, hits, right)) if name in WEIGHTS else (),
                 )  # fmt: skip
         held.empty()
@@ -165,14 +175,10 @@ def _answers(hit: Hit, gold: frozenset[str]) -> bool:
 def report(asked: Sequence[Asked], given: argparse.Namespace) -> None:
     """Print the table, and write the trees where they are wanted."""
     training = [each for each in asked if each.set in WEIGHTS]
-    topics = sorted({each.topic for each in training})
-    print(
-        f"{len(asked)} questions about the present; {len(training)} to grow on, of {len(topics)} topics and dialogues\n"
-    )
+    memories = len({each.case for each in training})
+    print(f"{len(asked)} questions about the present; {len(training)} to grow on, of {memories} memories\n")
     if given.fit:
-        grown = {
-            part: grow([each for each in training if topics.index(each.topic) % PARTS != part]) for part in range(PARTS)
-        }
+        grown = {part: grow([each for each in training if part_of(each.case) != part]) for part in range(PARTS)}
         whole = grow(training)
         path = Path(model.__file__).with_name("trees.json")
         path.write_text(json.dumps(whole, separators=(",", ":")) + "\n", "utf-8")
@@ -193,7 +199,7 @@ def report(asked: Sequence[Asked], given: argparse.Namespace) -> None:
     for each in asked:
         if each.set in WEIGHTS and not models:
             continue
-        chosen = models[topics.index(each.topic) % PARTS] if each.set in WEIGHTS else all_of_it
+        chosen = models[part_of(each.case)] if each.set in WEIGHTS else all_of_it
         groups.setdefault((each.set, each.kind), []).append((each, chosen.likelier(each.rows)))
     for (name, kind), some in groups.items():
         right = [f"{np.mean([each.right[_first(likelier, share)] for each, likelier in some]):.3f}" for share in SHARES]

@@ -8,7 +8,9 @@ the present message and words of the former one; "N area kind" is one that does 
 the message that answers it. " // " stands between messages that were sent one after the other. Their order is drawn, with a
 seed. The held-out worlds were written before their author had seen the rules, and nothing is fitted on them.
 
-Beside these the dialogues of `benchmarks.present` are learned from, but for those of the fifth author. With --fit the weights are fitted on the development worlds
+Beside these the dialogues of `benchmarks.present` are learned from, but for those of the fifth author.
+
+With --fit the weights are fitted on the development worlds
 and the dialogues, and written. Each is judged by weights that were fitted without it: without the person, or without a fifth of
 the dialogues. With --recall the worlds are remembered and asked about by the verbs. Intervals are Wilson's, of 95 %.
 """

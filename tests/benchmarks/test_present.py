@@ -28,7 +28,8 @@ def test_dialogues_of_other_authors_have_messages_that_answer_and_none_of_the_fi
     None
 ):
     known, unknown = (list(by_others(held_out=held_out)) for held_out in (False, True))
-    assert len(known) > 500 and len(unknown) > 140
+    assert len(known) > 500
+    assert len(unknown) > 140
     for dialogue in (*known, *unknown):
         for question in dialogue.asked:
             assert {dialogue.said[place].role for place in question.gold} == {"user"}, (dialogue.id, question.text)
