@@ -1,6 +1,6 @@
 """Fit the weights of the ranker (htm_core/rules/ranking.py), and print what they are worth on chats that it has not seen.
 
-    python -m benchmarks.train_ranker --longmemeval PATH [--locomo PATH] [--cache FILE] [--fit-trees]
+    python -m benchmarks.train_ranker --longmemeval PATH [--locomo PATH] [--cache FILE]
 
 Fitted on the training half of this project's own chats (benchmarks/chats) and, when their path is given, on LongMemEval's
 development questions. The dialogues are joined to two long ones, in which half of the statements end with a question back: in
@@ -13,22 +13,15 @@ counts once (listwise, as ListNet: Cao et al., 2007). A ridge pulls every weight
 of the score they are what is added to it. What is fitted are the weights for where the words of passages are compared with those of
 the question (late interaction); installed is the mean of these and of the weights for where they are not, which were fitted before
 on fewer chats and stay as they are. "Left out" is measured by leaving out one conversation at a time; the others had seen some.
-The chats that came later, of three more authors, changed no weight for the better: they are left to the trees.
-
-`--fit-trees` grows the trees on top of the installed weights (htm_core/rules/ranking_trees.py), on all of the training half, and
-writes `ranking_trees.json`. They order the candidates of a question (LambdaMART: Burges, 2010), beginning with what the weights
-say. It needs lightgbm, and prints what they add: for what they are grown on by trees that have not seen its conversation.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -36,56 +29,41 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import chats, grown_trees, retrieval_sets
+from benchmarks import chats, retrieval_sets
 from benchmarks.retrieval import home
 from benchmarks.retrieval_measures import measured
 from benchmarks.retrieval_sets import DOCUMENT, TURN, Case
 from benchmarks.retrieval_systems import CachedEmbedder, CaseMemory
 from htm_core import shutdown
 from htm_core.operations import ranked_search
-from htm_core.rules import ranking_trees
 from htm_core.rules.limits import RESULTS
-from htm_core.rules.ranking import FEATURES, OF_A_KIND, TRAITS, WEIGHTS, WEIGHTS_WITH_WORDS, Weights
-from htm_core.rules.ranking_trees import COLUMNS, TREE_FEATURES, tree_rows
+from htm_core.rules.ranking import FEATURES, TRAITS, WEIGHTS, Weights
 from htm_core.rules.scoring import USUAL_NEARNESS, Candidates, Scored, ScoringQuery, best_candidates
 from htm_core.rules.text.question_kinds import kinds_of
-from htm_core.rules.trees import Trees
 from htm_core.rules.word_vectors import QuestionWords, nearness
 from htm_core.store import candidates
 from htm_core.store.candidates import FoundCandidates
 from htm_core.store.search import Reader, RecallQuery
 
+# What counts more, or less, for questions of a kind.
+OF_A_KIND = (
+    "when:time_named", "when:only_asks", "when:coverage", "number:number", "where:name", "who:name", "list:name", "list:names",
+    "list:nearness", "course:by_user", "course:nearness", "course:coverage", "course:first_person", "own:by_user",
+    "own:by_assistant", "own:first_person", "own:wish", "advice:wish", "advice:by_user", "inference:nearness",
+)  # fmt: skip
+COLUMNS = ("score", *FEATURES, *TRAITS, "interaction", *OF_A_KIND)
 # The weights that are installed for where no words are compared. They were fitted before, on fewer chats.
 WITHOUT_WORDS = np.array([1.0, *(WEIGHTS.get(name, 0.0) for name in COLUMNS[1:])])
-WITH_WORDS = np.array([1.0, *(WEIGHTS_WITH_WORDS.get(name, 0.0) for name in COLUMNS[1:])])
 # The dialogues that are joined: with about as many messages as a long chat between friends has.
 JOINED = (("07", "05", "09", "01"), ("08", "06", "10", "02", "03"), ("12", "13", "14", "15", "11"))
-# Those that came later, and those of the test half by the same authors.
-LATER_JOINED = (
-    ("20", "21", "22", "23"), ("24", "25", "26", "27"), ("28", "29", "30", "31"), ("40", "41", "42", "43"),
-    ("44", "45", "46", "47"), ("48", "49", "50", "51"),
-)  # fmt: skip
-TEST_JOINED = (("32", "33", "34", "35"), ("52", "53", "54", "55"))
-LATER_TECHNICAL = "technical-20"  # from this one on
 OTHERS = 4  # sessions of LongMemEval beside those with evidence
-TWICE = ("technical chats", "LongMemEval", "later technical chats")  # sets of fewer questions, which count twice
+TWICE = ("technical chats", "LongMemEval")  # sets of fewer questions, which count twice
 CANDIDATES = 30  # around so many of the best, what was said before and after is a candidate, too
 NOTHING = Weights([0.0] * len(FEATURES), [0.0] * len(TRAITS))  # the installed weights choose no candidate
 RIDGE = 100.0
 RIDGE_OF_SCORE, PRIOR_OF_SCORE = 2.0, 20.0
 STEPS = 100  # of Newton's method at most; some ten are needed
 ENOUGH = 1e-6  # by this share of the loss a step must make it smaller, or it was the last
-# Of the trees: small ones, since they are to hold for other people's words. All else equal a better score stays above a worse one.
-GROWTH = {
-    "objective": "lambdarank", "lambdarank_truncation_level": 10, "num_leaves": 4, "learning_rate": 0.05, "min_data_in_leaf": 200,
-    "feature_fraction": 0.5, "lambda_l2": 10.0,
-    "monotone_constraints": [{"ranked": 1, "below_first": 1, "place": -1}.get(name, 0) for name in TREE_FEATURES],
-}  # fmt: skip
-ROUNDS = 150
-UNIT = (
-    12.0  # a score is multiplied by it before the trees add to it: then the odds of two hits are about what they mean
-)
-PARTS = 5  # in so many the conversations are left out
 SHOWN = ("fraction@10", "fraction@5", "any@1", "mrr")
 Floats = NDArray[np.float64]
 
@@ -111,106 +89,56 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--longmemeval", type=Path, metavar="PATH")
     parser.add_argument("--locomo", type=Path, metavar="PATH")
-    parser.add_argument(
-        "--fit-trees", action="store_true", help="grow the trees, and write htm_core/rules/ranking_trees.json"
-    )
     parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
     given = parser.parse_args()
     with home(None):
         embedder = CachedEmbedder(given.cache) if given.cache else None
-        fitted, later, others = sets(given)
+        fitted, others = sets(given)
         asked = {
             name: list(ask(cases, embedder=embedder, counts=2.0 if name in TWICE else 1.0))
-            for name, cases in (fitted | later | others).items()
+            for name, cases in (fitted | others).items()
         }
         shutdown()
-    if given.fit_trees:
-        report_trees(asked, grown_on=[*fitted, *later])
-    else:
-        report(asked, fitted=list(fitted))
-
-
-def report(asked: Mapping[str, Sequence[Asked]], *, fitted: Sequence[str]) -> None:
-    """Fit the weights on some of the sets, and print them and what they are worth on all."""
     training = [question for name in fitted for question in asked[name]]
     weights = installed(training)
     print("WEIGHTS_WITH_WORDS =", dict(zip(COLUMNS[1:], np.round(weights[1:], 4).tolist(), strict=True)))
-    table = _table("by the score alone → ranked without words → with words")
-    for name, questions in asked.items():
-        ranked = left_out(questions, training) if name in fitted else [weights] * len(questions)
-        steps = [[np.eye(len(COLUMNS))[0]] * len(questions), [WITHOUT_WORDS] * len(questions), ranked]
-        scores = [[each.rows @ by for each, by in zip(questions, chosen, strict=True)] for chosen in steps]
-        add_row(table, f"{name}{', left out' if name in fitted else ''}", questions, scores)
-    Console(width=120).print(table)
-
-
-def report_trees(asked: Mapping[str, Sequence[Asked]], *, grown_on: Sequence[str]) -> None:
-    """Grow the trees on some of the sets and write them, and print what they are worth on all."""
-    training = [question for name in grown_on for question in asked[name]]
-    found = grow(training)
-    path = Path(ranking_trees.__file__).with_name("ranking_trees.json")
-    path.write_text(json.dumps(found, separators=(",", ":")) + "\n", "utf-8")
-    print(f"wrote {path}")
-    conversations = sorted({each.conversation for each in training})
-    part = {name: place % PARTS for place, name in enumerate(conversations)}
-    without = [
-        ranking_trees.read(grow([each for each in training if part[each.conversation] != left]))
-        for left in range(PARTS)
-    ]
-    table = _table("by the weights → with the trees")
-    for name, questions in asked.items():
-        trees = [
-            without[part[each.conversation]] if name in grown_on else ranking_trees.read(found) for each in questions
-        ]
-        before = [each.rows @ WITH_WORDS for each in questions]
-        after = [with_trees(each, by) for each, by in zip(questions, trees, strict=True)]
-        add_row(table, f"{name}{', left out' if name in grown_on else ''}", questions, [before, after])
-    Console(width=120).print(table)
-
-
-def _table(steps: str) -> Table:
-    table = Table(title=f"ten candidates of a recall, in %: {steps}")
+    table = Table(title="ten candidates of a recall, in %: by the score alone → ranked without words → with words")
     for column in ("set", "questions", *SHOWN):
         table.add_column(column, justify="left" if column == "set" else "right")
-    return table
+    for name, questions in asked.items():
+        ranked = left_out(questions, training) if name in fitted else [weights] * len(questions)
+        add_row(table, f"{name}{', left out' if name in fitted else ''}", questions, ranked)
+    Console(width=120).print(table)
 
 
-def sets(given: argparse.Namespace) -> tuple[dict[str, list[Case]], dict[str, list[Case]], dict[str, list[Case]]]:
-    """The sets to fit on, those that came later, to grow the trees on too, and those that are only measured on."""
-    alone = {case.name: case for case in chats.chats(kind=chats.DIALOGUE)}
-    technical = list(chats.chats(kind=chats.TECHNICAL, half=chats.TRAINING))
-
-    def long_ones(groups: Sequence[Sequence[str]], *, begin: int) -> list[Case]:
-        return [
-            retrieval_sets.asking_back(
-                retrieval_sets.joined([alone[f"dialogue-{number}"] for number in group], name=f"joined-{place}")
-            )
-            for place, group in enumerate(groups, begin)
-        ]
-
-    def both_ways(name: str, cases: list[Case]) -> dict[str, list[Case]]:
-        return {name: cases, f"{name} without names": [retrieval_sets.without_names(case) for case in cases]}
-
-    fitted = both_ways("dialogues", long_ones(JOINED, begin=1)) | {
-        "technical chats": [case for case in technical if case.name < LATER_TECHNICAL]
-    }
-    later = both_ways("later dialogues", long_ones(LATER_JOINED, begin=1 + len(JOINED))) | {
-        "later technical chats": [case for case in technical if case.name >= LATER_TECHNICAL]
+def sets(given: argparse.Namespace) -> tuple[dict[str, list[Case]], dict[str, list[Case]]]:
+    """The sets to fit on, and those that are only measured on."""
+    alone = {case.name: case for case in chats.chats(kind=chats.DIALOGUE, half=chats.TRAINING)}
+    dialogues = [
+        retrieval_sets.asking_back(
+            retrieval_sets.joined([alone[f"dialogue-{number}"] for number in group], name=f"joined-{place}")
+        )
+        for place, group in enumerate(JOINED, 1)
+    ]
+    fitted = {
+        "dialogues": dialogues,
+        "dialogues without names": [retrieval_sets.without_names(case) for case in dialogues],
+        "technical chats": list(chats.chats(kind=chats.TECHNICAL, half=chats.TRAINING)),
     }
     if given.longmemeval:
         answered = [case for case in retrieval_sets.longmemeval(given.longmemeval) if case.questions[0].gold[TURN]]
         fitted["LongMemEval"] = [retrieval_sets.shortened(case, others=OTHERS) for case in answered[::2]]
-    unseen = list(chats.chats(kind=chats.TECHNICAL, half=chats.TEST))
+    unseen = list(chats.chats(kind=chats.DIALOGUE, half=chats.TEST))
     others = {
-        **both_ways("dialogue-04", [alone["dialogue-04"]]),
-        **both_ways("later dialogues, test half", long_ones(TEST_JOINED, begin=1 + len(JOINED) + len(LATER_JOINED))),
-        "technical chats, test half": [case for case in unseen if case.name < LATER_TECHNICAL],
-        "later technical chats, test half": [case for case in unseen if case.name >= LATER_TECHNICAL],
+        "dialogues, test half": unseen,
+        "the same without names": [retrieval_sets.without_names(case) for case in unseen],
+        "technical chats, test half": list(chats.chats(kind=chats.TECHNICAL, half=chats.TEST)),
         "paraphrases": list(retrieval_sets.paraphrases()),
     }
     if given.locomo:
-        others |= both_ways("LoCoMo", list(retrieval_sets.locomo(given.locomo)))
-    return fitted, later, {name: cases for name, cases in others.items() if cases}
+        locomo = list(retrieval_sets.locomo(given.locomo))
+        others |= {"LoCoMo": locomo, "LoCoMo without names": [retrieval_sets.without_names(case) for case in locomo]}
+    return fitted, {name: cases for name, cases in others.items() if cases}
 
 
 def ask(cases: Sequence[Case], *, embedder: object | None, counts: float = 1.0) -> Iterator[Asked]:
@@ -330,43 +258,23 @@ def left_out(questions: Sequence[Asked], training: Sequence[Asked]) -> list[Floa
     return [fitted[question.conversation] for question in questions]
 
 
-def grow(asked: Sequence[Asked]) -> dict[str, Any]:
-    """Grow the trees on top of the installed weights, as `ranking_trees.read` takes them."""
-    some = [each for each in asked if len(each.units) and each.right.any() and not each.right.all()]
-    before = [each.rows @ WITH_WORDS for each in some]
-    trees = grown_trees.grow(
-        GROWTH,
-        ROUNDS,
-        np.vstack([tree_rows(each.rows, ranked) for each, ranked in zip(some, before, strict=True)]),
-        np.concatenate([each.right for each in some]),
-        np.concatenate([np.full(len(each.units), each.counts) for each in some]),
-        group=[len(each.units) for each in some],
-        begin=UNIT * np.concatenate(before),
-        unit=UNIT,
-        digits=6,
-    )
-    return {"features": TREE_FEATURES, "trees": trees}
+def add_row(table: Table, name: str, questions: Sequence[Asked], weights: Sequence[Floats]) -> None:
+    """Add the measures of a set, by the score alone, by the ranker without words, and with them."""
 
-
-def with_trees(asked: Asked, trees: Trees) -> Floats:
-    """What the candidates of a question score by the installed weights and these trees."""
-    ranked = asked.rows @ WITH_WORDS
-    if not asked.rows[:, 1 : 1 + len(FEATURES)].any():  # no conversation was found
-        return ranked
-    return ranked + trees.score(tree_rows(asked.rows, ranked))
-
-
-def add_row(table: Table, name: str, questions: Sequence[Asked], scores: Sequence[Sequence[Floats]]) -> None:
-    """Add the measures of a set: for each step what the candidates of its questions score."""
-
-    def means(scored: Sequence[Floats]) -> list[float]:
-        values = [
-            measured(each.gold, [each.units[place] for place in _order(by)][:10])
-            for each, by in zip(questions, scored, strict=True)
-        ]
+    def means(ranked: Sequence[Sequence[list[str]]]) -> list[float]:
+        values = [measured(each.gold, ranking[:10]) for each, ranking in zip(questions, ranked, strict=True)]
         return [100 * float(np.mean([value[measure] for value in values])) for measure in SHOWN]
 
-    steps = [means(scored) for scored in scores]
+    alone = np.eye(len(COLUMNS))[0]
+    steps = [
+        means(
+            [
+                [each.units[place] for place in _order(each.rows @ by)]
+                for each, by in zip(questions, chosen, strict=True)
+            ]
+        )
+        for chosen in ([alone] * len(questions), [WITHOUT_WORDS] * len(questions), weights)
+    ]
     table.add_row(
         name, str(len(questions)), *(" → ".join(f"{value:.1f}" for value in each) for each in zip(*steps, strict=True))
     )

@@ -2,8 +2,7 @@
 
 A linear model over what recall computes in any case: `rules/scoring.py` computes its features, `python -m benchmarks.train_ranker`
 fits the weights on this project's own chats, docs/why/ranker.md has the measurement. What it weighs to is added to the score.
-Some weights depend on the kind of question, so they are put together for each question. Where words are compared, trees
-(ranking_trees.py) see what no sum of weights can say.
+Some weights depend on the kind of question, so they are put together for each question.
 """
 
 from __future__ import annotations
@@ -22,13 +21,6 @@ FEATURES = (
     "covered_question_before",
 )  # fmt: skip
 TRAITS = tuple(str(trait.name).lower() for trait in Trait)  # by their bits
-
-# What counts more, or less, for questions of a kind.
-OF_A_KIND = (
-    "when:time_named", "when:only_asks", "when:coverage", "number:number", "where:name", "who:name", "list:name", "list:names",
-    "list:nearness", "course:by_user", "course:nearness", "course:coverage", "course:first_person", "own:by_user",
-    "own:by_assistant", "own:first_person", "own:wish", "advice:wish", "advice:by_user", "inference:nearness",
-)  # fmt: skip
 
 # From this weight of wishes and standing instructions on, they are candidates whatever the question is about.
 WISHES_FROM = 0.14
@@ -70,16 +62,11 @@ WEIGHTS_WITH_WORDS: Mapping[str, float] = {
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each feature, and each trait by its bit, adds to the score, and how near the words of a passage come.
-
-    `trees` is how much the trees count, from 0 to 1; they ask which of `OF_A_KIND` the question is of, 1 or 0 in `of_a_kind`.
-    """
+    """What each feature, and each trait by its bit, adds to the score, and how near the words of a passage come."""
 
     features: list[float]
     traits: list[float]
     interaction: float = 0.0
-    trees: float = 0.0
-    of_a_kind: tuple[float, ...] = ()
 
     @property
     def wishes_count(self) -> bool:
@@ -95,10 +82,4 @@ def weights_for(question: str, *, share: float = 1.0, words: bool = False) -> We
     def weight(name: str) -> float:
         return share * (table.get(name, 0.0) + sum(table.get(f"{kind}:{name}", 0.0) for kind in kinds))
 
-    return Weights(
-        [weight(name) for name in FEATURES],
-        [weight(name) for name in TRAITS],
-        weight("interaction"),
-        trees=share if words else 0.0,
-        of_a_kind=tuple(float(name.partition(":")[0] in kinds) for name in OF_A_KIND),
-    )
+    return Weights([weight(name) for name in FEATURES], [weight(name) for name in TRAITS], weight("interaction"))

@@ -27,8 +27,7 @@ import numpy.typing as npt
 
 from ..settings import Signals
 from ..types import Window
-from .ranking import OF_A_KIND, TRAITS, Weights
-from .ranking_trees import COLUMNS, crossed, installed, tree_rows
+from .ranking import Weights
 from .text.traits import Trait
 from .word_vectors import QuestionWords
 from .word_vectors import nearness as nearness_of_words
@@ -157,9 +156,6 @@ def best_candidates(found: Candidates, query: ScoringQuery, *, limit: int) -> li
     if near is not None:
         weight = INTERACTION_ALONE if features is None or ranking is None else ranking.interaction
         raised = ranked + query.signals.interaction * weight * near[place]
-        if features is not None and ranking is not None and ranking.trees:
-            by_trees = _by_trees(np.column_stack([scores, features]), found.traits[place], near[place], raised, ranking)
-            ranked, raised = ranked + by_trees, raised + by_trees
     final = scores if features is None and near is None else _bounded(raised, scores)
     parts["ranker"] = np.zeros(len(place)) if features is None else _bounded(ranked, scores) - scores
     parts["interaction"] = final - scores - parts["ranker"]
@@ -433,22 +429,6 @@ def _share_of_best(values: Array) -> Array:
 def _weigh(features: Array, traits: Integers, ranking: Weights | None) -> Array:
     """What the ranker adds to each score. The sums are small, and BLAS would wake its threads for them."""
     assert ranking is not None  # where there are features
-    added: Array = (features * ranking.features).sum(axis=1) + (_bits(traits) * ranking.traits).sum(axis=1)
+    bits = traits[:, None] >> np.arange(len(ranking.traits)) & 1
+    added: Array = (features * ranking.features).sum(axis=1) + (bits * ranking.traits).sum(axis=1)
     return added
-
-
-def _by_trees(features: Array, traits: Integers, near: Array, raised: Array, ranking: Weights) -> Array:
-    """What the ranker's trees add to each score; `features` has the score without the ranker first."""
-    columns = np.empty((len(raised), len(COLUMNS)))
-    begins, ends = features.shape[1], len(COLUMNS) - len(OF_A_KIND)
-    columns[:, :begins] = features
-    columns[:, begins : ends - 1] = _bits(traits)
-    columns[:, ends - 1] = near
-    columns[:, ends:] = crossed(columns, ranking.of_a_kind)
-    return ranking.trees * installed().score(tree_rows(columns, raised))
-
-
-def _bits(traits: Integers) -> Integers:
-    """The traits of each node, one column for each."""
-    bits: Integers = traits[:, None] >> np.arange(len(TRAITS)) & 1
-    return bits

@@ -6,7 +6,6 @@ import math
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
-from unittest import mock
 from uuid import UUID
 
 import numpy as np
@@ -14,15 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.train_ranker import row
-from htm_core.rules import scoring
-from htm_core.rules.ranking import FEATURES, TRAITS, weights_for
-from htm_core.rules.ranking_trees import tree_rows
+from htm_core.rules.ranking import FEATURES, weights_for
 from htm_core.rules.scoring import (
     ADDED_IN_FULL_TO,
-    USUAL_NEARNESS,
     Candidates,
-    Scored,
     ScoringQuery,
     best_candidates,
     context_share,
@@ -30,7 +24,6 @@ from htm_core.rules.scoring import (
     nearness,
     weeks_outside,
 )
-from htm_core.rules.text.question_kinds import kinds_of
 from htm_core.rules.text.traits import Trait
 from htm_core.rules.word_vectors import NUMBERS, QuestionWords, packed
 from htm_core.rules.word_vectors import nearness as nearness_of_words
@@ -96,47 +89,6 @@ def test_a_score_is_from_0_to_1_and_its_parts_add_up_to_it(found: Candidates) ->
         assert 0 <= each.score <= 1
         assert each.score == pytest.approx(sum(each.parts.values()))
         assert all(part >= 0 for name, part in each.parts.items() if name not in ("ranker", "interaction"))
-
-
-@given(candidates())
-def test_the_trees_see_of_each_candidate_what_they_were_grown_on(found: Candidates) -> None:
-    """The benchmark that grows them puts its rows together from what a hit says of itself."""
-    seen: list[np.ndarray] = []
-
-    def rows(columns: np.ndarray, ranked: np.ndarray) -> np.ndarray:
-        seen.append(columns)
-        return tree_rows(columns, ranked)
-
-    with mock.patch.object(scoring, "tree_rows", rows):
-        best = best_candidates(found, asked(question_words=WORDS, ranking_with_words=LOUD), limit=50)
-    if not best or best[0].features is None or best[0].word_nearness is None:
-        assert not seen
-        return
-    [columns] = seen
-    for each in best:
-        alone = sum(part for name, part in each.parts.items() if name not in ("ranker", "interaction"))
-        near = (each.word_nearness or 0.0) + USUAL_NEARNESS
-        assert columns[each.place] == pytest.approx(row(alone, each.features, near, set(kinds_of(QUESTION))))
-
-
-@given(candidates(), st.floats(0, 1))
-def test_what_the_trees_say_counts_by_its_share_and_is_in_the_part_of_the_ranker(
-    found: Candidates, share: float
-) -> None:
-    def scored(trees: float) -> dict[int, Scored]:
-        ranking = replace(
-            LOUD, features=[0.0] * len(FEATURES), traits=[0.0] * len(TRAITS), interaction=0.0, trees=trees
-        )
-        best = best_candidates(found, asked(question_words=WORDS, ranking_with_words=ranking), limit=50)
-        return {each.place: each for each in best}
-
-    none, some, full = scored(0.0), scored(share), scored(1.0)
-    for place in none.keys() & some.keys() & full.keys():
-        if none[place].features is None or none[place].word_nearness is None:
-            assert some[place] == none[place]
-        elif full[place].parts["ranker"] > -0.5 * none[place].score and full[place].score < ADDED_IN_FULL_TO:
-            assert some[place].parts["ranker"] == pytest.approx(share * full[place].parts["ranker"], abs=1e-9)
-        assert some[place].parts["interaction"] == pytest.approx(none[place].parts["interaction"], abs=1e-9)
 
 
 @given(candidates())
