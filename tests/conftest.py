@@ -42,11 +42,18 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # A gate is repeatable: with CI set the same examples come each time. Without it every run looks elsewhere. Neither looks at
-# the time that an example takes, which on a busy machine says nothing of the code. The gate has to be quick, so it looks half as far.
+# the time that an example takes, which on a busy machine says nothing of the code. The gate has to be quick, so it looks half as far
+# (`many` says it of a test that has a number of its own).
 unhurried: dict[str, Any] = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
 hypothesis.settings.register_profile("gate", derandomize=True, max_examples=50, **unhurried)
 hypothesis.settings.register_profile("search", **unhurried)
 hypothesis.settings.load_profile("gate" if os.environ.get("CI") else "search")
+
+
+def many(examples: int) -> int:
+    """How many examples a test looks at: so many, or half of them in the gate."""
+    return (examples + 1) // 2 if os.environ.get("CI") else examples
+
 
 SETTINGS = Settings(
     statement_timeout=20.0,
@@ -240,19 +247,6 @@ def new_database(database_url: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def few_connections() -> Iterator[None]:
-    """Close what a file has opened with settings of its own: a server has room for the connections of some fifty settings."""
-    yield
-    for each in list(process._runtimes.values()):
-        if each.database.opened and each.database.settings != SETTINGS:
-            each.worker.stop()
-            each.heartbeat.stop()
-            each.listener.stop()
-            each.write_behind.stop()
-            each.database.close()
-
-
-@pytest.fixture(scope="module", autouse=True)
 def few_clients() -> Iterator[None]:
     """Let the workers forget the clients of a file's closed memories, but for those with jobs that are still to be done.
 
@@ -266,6 +260,24 @@ def few_clients() -> Iterator[None]:
             with contextlib.suppress(HTMError), each.database.transaction("", role="htm_worker") as connection:
                 owed = {row["tenant"] for row in connection.execute("select distinct tenant from jobs").fetchall()}
                 _forget(clients, owed)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_connections(url: str | None, few_clients: None) -> Iterator[None]:
+    """Close what a file has opened elsewhere, or with settings of its own: a server has room for the connections of some fifty settings.
+
+    Elsewhere may be a server that is gone: its worker, its listener and `few_clients`, which therefore comes after this, would go
+    on waiting for it at the end of every file that follows.
+    """
+    yield
+    kept = runtime(url, SETTINGS)
+    for each in list(process._runtimes.values()):
+        if each.database.opened and each is not kept:
+            each.worker.stop()
+            each.heartbeat.stop()
+            each.listener.stop()
+            each.write_behind.stop()
+            each.database.close()
 
 
 def _closed(clients: Clients) -> dict[Lane, list[str]]:
