@@ -24,13 +24,13 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from htm_core import HTMError, Memory, ModelError, Settings, shutdown
+from htm_core import HTMError, Memory, ModelError, Settings, shutdown, time_limit
 from htm_core.integration import deadline
 from htm_core.jobs.clients import Clients
 from htm_core.models.minilm import weights
 from htm_core.models.minilm.model import MiniLM
 from htm_core.runtime import process
-from htm_core.runtime.process import runtime
+from htm_core.runtime.process import Runtime, runtime
 from htm_core.store.database import Database
 from htm_core.store.embedded.server import release, start
 from htm_core.store.jobs import Lane
@@ -247,37 +247,41 @@ def new_database(database_url: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def few_clients() -> Iterator[None]:
-    """Let the workers forget the clients of a file's closed memories, but for those with jobs that are still to be done.
-
-    Many tests have a tenant and an embedder of their own, and a worker asks before each batch which of its clients' tenants have
-    due jobs: with a thousand of them remembering, recalling and flushing took about six times as long.
-    """
-    yield
-    for each in list(process._runtimes.values()):
-        clients = each.worker.clients
-        if each.database.opened and any(_closed(clients).values()):
-            with contextlib.suppress(HTMError), each.database.transaction("", role="htm_worker") as connection:
-                owed = {row["tenant"] for row in connection.execute("select distinct tenant from jobs").fetchall()}
-                _forget(clients, owed)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def few_connections(url: str | None, few_clients: None) -> Iterator[None]:
+def few_connections(url: str | None) -> Iterator[None]:
     """Close what a file has opened elsewhere, or with settings of its own: a server has room for the connections of some fifty settings.
 
-    Elsewhere may be a server that is gone: its worker, its listener and `few_clients`, which therefore comes after this, would go
-    on waiting for it at the end of every file that follows.
+    Elsewhere may be a server that is gone, which its worker and its listener would go on asking for.
     """
     yield
     kept = runtime(url, SETTINGS)
     for each in list(process._runtimes.values()):
-        if each.database.opened and each is not kept:
-            each.worker.stop()
-            each.heartbeat.stop()
-            each.listener.stop()
-            each.write_behind.stop()
-            each.database.close()
+        if each.database.opened:
+            forget_closed_clients(each)
+            if each is not kept:
+                each.worker.stop()
+                each.heartbeat.stop()
+                each.listener.stop()
+                each.write_behind.stop()
+                each.database.close()
+
+
+def forget_closed_clients(of: Runtime) -> None:
+    """Let a worker forget the clients of closed memories, but for those with jobs that are still to be done.
+
+    Many tests have a tenant and an embedder of their own, and a worker asks before each batch which of its clients' tenants have
+    due jobs: with a thousand of them remembering, recalling and flushing took about six times as long. A server that does not answer
+    soon is gone.
+    """
+    clients = of.worker.clients
+    if not any(_closed(clients).values()):
+        return
+    with (
+        contextlib.suppress(HTMError),
+        time_limit.limited(time_limit.TimeLimit(2.0)),
+        of.database.transaction("", role="htm_worker") as connection,
+    ):
+        owed = {row["tenant"] for row in connection.execute("select distinct tenant from jobs").fetchall()}
+        _forget(clients, owed)
 
 
 def _closed(clients: Clients) -> dict[Lane, list[str]]:
