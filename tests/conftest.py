@@ -345,6 +345,17 @@ def make(url: str | None, tenant: str, embedder: HashEmbedder, settings: Setting
     return memory
 
 
+@pytest.fixture(scope="module")
+def make_for_all(url: str | None) -> Make:
+    """Makes memories of one tenant for all tests of a file, for what they only read."""
+    given = {"url": url, "tenant": f"tenant-{uuid.uuid4().hex[:12]}", "embedder": HashEmbedder(), "settings": SETTINGS}
+
+    def memory(robot: str = "atlas", **options: Any) -> Memory:
+        return Memory(robot, **given | options)  # type: ignore[arg-type]
+
+    return memory
+
+
 @pytest.fixture(scope="session")
 def real_embedder() -> MiniLM:
     """The embedded model, for tests of what only its vectors can tell."""

@@ -92,10 +92,10 @@ FILTERS: Mapping[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture
-def near_copies(make: Make) -> Filled:
+@pytest.fixture(scope="module")
+def near_copies(make_for_all: Make) -> Filled:
     """Few enough for exact search; nearly all cosines are above 0.9 or below -0.9."""
-    return Filled(make, 120, spread=0.25)
+    return Filled(make_for_all, 120, spread=0.25)
 
 
 def test_the_nearest_come_in_the_order_of_their_nearness_though_they_are_copies_of_each_other(
