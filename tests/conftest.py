@@ -97,6 +97,7 @@ SLOW = (  # in the order in which they begin: those that mostly wait before thos
     "tests/llamaindex/test_conversations.py",
     "tests/verbs/test_recall_nearest.py",
     "tests/verbs/test_written_behind.py",
+    "tests/upgrades/",
     "tests/store/",
     "tests/verbs/",  # the last ones by name
 )
