@@ -248,13 +248,13 @@ def new_database(database_url: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def few_connections(url: str | None) -> Iterator[None]:
+def few_connections() -> Iterator[None]:
     """Close what a file has opened elsewhere, or with settings of its own: a server has room for the connections of some fifty settings.
 
     Elsewhere may be a server that is gone, which its worker and its listener would go on asking for.
     """
     yield
-    kept = runtime(url, SETTINGS)
+    kept = runtime(os.environ.get("HTM_TEST_URL"), SETTINGS)  # not by `url`: who asks for that has a server started
     for each in list(process._runtimes.values()):
         if each.database.opened:
             forget_closed_clients(each)
