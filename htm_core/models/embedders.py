@@ -204,13 +204,16 @@ class CheckedEmbedder:
     def _numbers(self, row: Any) -> list[float]:
         try:
             numbers = row.tolist() if hasattr(row, "tolist") else list(row)
-            finite = all(map(math.isfinite, numbers))  # refuses text, which float() would take
-            vector = list(map(float, numbers))
+            if set(map(type, numbers)) == {float} and math.isfinite(sum(numbers)):
+                vector, finite = numbers, True  # as it nearly always is: without a step for each number
+            else:
+                finite = all(map(math.isfinite, numbers))  # refuses text, which float() would take
+                vector = list(map(float, numbers))
         except (TypeError, ValueError, OverflowError) as error:
             raise self._invalid_answer("a list of numbers for each text", f"{row!r:.60}") from error
         if not finite:
             raise self._invalid_answer("finite numbers", "NaN or infinity")
-        if vector and max(map(abs, vector)) > LARGEST_COMPONENT:
+        if vector and (max(vector) > LARGEST_COMPONENT or min(vector) < -LARGEST_COMPONENT):
             raise self._invalid_answer("numbers from -65,504 to 65,504", f"{max(vector, key=abs):g}")
         return vector
 

@@ -22,6 +22,10 @@ def in_time(hits: Sequence[Hit], *, at: datetime, zone: tzinfo, settings: Settin
     What has ended loses nothing where all have. Of equal scores what still holds comes first. Hits that lose nothing stay in
     their order.
     """
+    if not (
+        settings.decay or settings.stale_after or any(each.valid is not None for hit in hits for each in hit.mentions)
+    ):
+        return list(hits)
     marked = [_marked(hit, at=at, zone=zone, settings=settings) for hit in hits]
     if settings.decay:
         marked = [_decayed(hit, at=at, settings=settings) for hit in marked]

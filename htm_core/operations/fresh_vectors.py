@@ -33,6 +33,8 @@ def make_fresh_vectors(engine: Engine, query: RecallQuery) -> None:
     """
     model, owners = engine.embedder.name, query.filters.owners
     fresh = engine.fresh_nodes.visible(engine.tenant, owners, model=model, limit=NODES + 1)
+    if not fresh:
+        return
     asked = storable(query.query)  # as an adapter has stored it
     ids = [node.id for node in fresh if node.id != node_id(node.owner, asked)][:NODES]
     if not ids:

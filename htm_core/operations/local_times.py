@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import lru_cache
 
 from ..types import Hit, Mention, Supersession
 
@@ -24,8 +25,13 @@ def local_mentions(mentions: Sequence[Mention], zone: tzinfo) -> list[Mention]:
 
 def _is_utc(zone: tzinfo) -> bool:
     """Whether a zone is UTC, today and in half a year."""
-    now = datetime.now(UTC)
-    return all(not (now + timedelta(days=days)).astimezone(zone).utcoffset() for days in (0, 182))
+    return _was_utc(zone, datetime.now(UTC).date())
+
+
+@lru_cache(maxsize=8)  # each recall asks
+def _was_utc(zone: tzinfo, day: date) -> bool:
+    noon = datetime.combine(day, time(12), UTC)
+    return all(not (noon + timedelta(days=days)).astimezone(zone).utcoffset() for days in (0, 182))
 
 
 def _hit(hit: Hit, zone: tzinfo) -> Hit:

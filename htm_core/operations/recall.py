@@ -162,6 +162,8 @@ def _signal_weights(signals: Signals, mode: Mode) -> Signals:
     """
     if mode != "vector":
         return signals
+    if not signals.model_fields_set:
+        return NO_SIGNALS
     return NO_SIGNALS.model_copy(update={name: getattr(signals, name) for name in signals.model_fields_set})
 
 

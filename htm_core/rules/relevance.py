@@ -33,6 +33,8 @@ WORDS_ALONE: Mapping[str, float] = {
     "name_found": 1.019, "time_missing": -0.87, "number_missing": -1.164, "place_missing": -0.405, "first_person": 0.559,
 }  # fmt: skip
 
+_WITH_VECTOR, _WORDS_ALONE = ((each[""], [(k, v) for k, v in each.items() if k]) for each in (WITH_VECTOR, WORDS_ALONE))
+
 
 def relevance(question: str, match: Match, passage: str, *, speakers: Collection[str] = ()) -> float:
     """The probability, from 0 to 1, that a passage answers a question.
@@ -43,9 +45,9 @@ def relevance(question: str, match: Match, passage: str, *, speakers: Collection
         passage: The words of the passage.
         speakers: Names that the question says and that belong to speakers of messages: a passage need not repeat these.
     """
-    weights = WORDS_ALONE if match.cosine is None else WITH_VECTOR
+    constant, weights = _WORDS_ALONE if match.cosine is None else _WITH_VECTOR
     values = features(question, match, passage, speakers=speakers)
-    evidence = weights[""] + sum(weight * values[name] for name, weight in weights.items() if name)
+    evidence = constant + sum([weight * values[name] for name, weight in weights])
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, evidence))))
 
 
@@ -54,9 +56,10 @@ def features(question: str, match: Match, passage: str, *, speakers: Collection[
     cosine = match.cosine or 0.0
     coverage = min(1.0, match.word_coverage / TYPICAL_COVERAGE)
     share = match.matched_words / max(1, match.query_words)
-    known = {word for name in speakers for word in name.lower().split()}
-    lowered = passage.lower()
-    names = answer_kinds.names_in(question) - known
+    names = answer_kinds.names_in(question)
+    if names and speakers:
+        names -= {word for name in speakers for word in name.lower().split()}
+    lowered = passage.lower() if names else ""
     return {
         "cosine": cosine,
         "high_cosine": max(0.0, cosine - 0.45),
@@ -73,5 +76,5 @@ def features(question: str, match: Match, passage: str, *, speakers: Collection[
         "time_missing": float(answer_kinds.lacks_a_time(question, passage)),
         "number_missing": float(answer_kinds.lacks_a_number(question, passage)),
         "place_missing": float(answer_kinds.lacks_a_place(question, passage)),
-        "first_person": float(answer_kinds.in_first_person(question) and answer_kinds.in_first_person(passage)),
+        "first_person": float(answer_kinds.asks_in_first_person(question) and answer_kinds.in_first_person(passage)),
     }

@@ -18,7 +18,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import reduce
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import numpy as np
@@ -210,8 +211,7 @@ def weeks_outside(times: Array, windows: Sequence[Window]) -> Array:
 
 
 def _total(parts: Mapping[str, Array]) -> Array:
-    total: Array = np.sum(list(parts.values()), axis=0)
-    return total
+    return reduce(np.add, parts.values())
 
 
 def _total_weight(query: ScoringQuery) -> float:
@@ -272,14 +272,15 @@ def _with_context(found: Candidates, said: Array, weight: float) -> Array:
 
 def _places(found: Candidates) -> Integers:
     """A number for each mention's place in its conversation: neighbours have neighbouring ones, and conversations are far apart."""
-    room = int(np.ptp(found.seqs)) + 8
-    places: Integers = found.conversations * room + (found.seqs - found.seqs.min())
+    first = found.seqs.min()
+    room = int(found.seqs.max() - first) + 8
+    places: Integers = found.conversations * room + (found.seqs - first)
     return places
 
 
 def _in_order(places: Integers, among: Integers) -> tuple[Integers, Integers]:
     """The mentions `among` all in the order of their places, and these."""
-    known = among[np.argsort(places[among])]
+    known = among[places[among].argsort()]
     return known, places[known]
 
 
@@ -288,7 +289,7 @@ def _at(wanted: Integers, ordered: tuple[Integers, Integers]) -> Integers:
     known, places = ordered
     if not len(known):
         return np.full(len(wanted), -1)
-    nearest = np.minimum(np.searchsorted(places, wanted), len(known) - 1)
+    nearest = np.minimum(places.searchsorted(wanted), len(known) - 1)
     found: Integers = np.where(places[nearest] == wanted, known[nearest], -1)
     return found
 
@@ -299,7 +300,8 @@ def _session_scores(found: Candidates, alone: Array) -> Array:
     What was said in no session is its own.
     """
     order = np.lexsort((-alone, found.conversations))
-    _, first, of_session = np.unique(found.conversations[order], return_index=True, return_inverse=True)
+    begins = _begins(found.conversations[order])
+    first, of_session = begins.nonzero()[0], begins.cumsum() - 1
     second = np.minimum(first + 1, len(order) - 1)
     second = np.where(of_session[second] == of_session[first], second, first)
     means = np.empty(len(alone))
@@ -316,9 +318,15 @@ def _said_by(name: str | None, speaker: str) -> bool:
 def _best_of_nodes(found: Candidates, scores: Array) -> Integers:
     """The best mention of each node that has one; of equal ones the latest."""
     order = np.lexsort((-found.times, -scores, found.node_of))
-    _, first = np.unique(found.node_of[order], return_index=True)
-    best: Integers = order[first]
+    best: Integers = order[_begins(found.node_of[order])]
     return best
+
+
+def _begins(ordered: Integers) -> Booleans:
+    """Where in ordered numbers another one begins."""
+    begins = np.ones(len(ordered), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=begins[1:])
+    return begins
 
 
 def _features(
@@ -346,10 +354,14 @@ def _features(
     places = _places(found)[best]
     ordered = _in_order(places, np.arange(len(place)))
     before, after = _at(places - 1, ordered), _at(places + 1, ordered)
-    beside = np.append(scores, 0.0)  # the last is silence
-    near_before, covered_before = FULL_COSINE * np.append(near, 0.0)[before], np.append(coverage, 0.0)[before]
-    asked_before = np.append(found.traits[place] & Trait.QUESTION > 0, False)[before]
-    return np.column_stack(
+    # The last is silence: what stands at -1.
+    beside = np.zeros((4, len(place) + 1))
+    beside[0, :-1], beside[1, :-1], beside[2, :-1] = scores, near, coverage
+    beside[3, :-1] = found.traits[place] & Trait.QUESTION > 0
+    scores_before, near_before, covered_before, asked_before = beside[:, before]
+    near_before = FULL_COSINE * near_before
+    asked_before = spoken * asked_before
+    return _columns(
         [
             scores.max() - scores,
             FULL_COSINE * near,
@@ -366,16 +378,24 @@ def _features(
             parts["time"],
             spoken * np.bincount(conversation, weights=1 / first)[conversation],
             spoken * np.bincount(conversation)[conversation],
-            spoken * beside[before],
-            spoken * beside[after],
+            spoken * scores_before,
+            spoken * beside[0, after],
             roles == "user",
             roles == "assistant",
             spoken * near_before,
             spoken * covered_before,
-            spoken * asked_before * near_before,
-            spoken * asked_before * covered_before,
+            asked_before * near_before,
+            asked_before * covered_before,
         ]
     )
+
+
+def _columns(columns: Sequence[npt.NDArray[Any]]) -> Array:
+    """Lists of numbers as the columns of an array: with so few numbers, in half the time that numpy's own function takes."""
+    table = np.empty((len(columns[0]), len(columns)))
+    for place, column in enumerate(columns):
+        table[:, place] = column
+    return table
 
 
 def _bounded(raised: Array, scores: Array) -> Array:

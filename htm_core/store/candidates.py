@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ..rules.scoring import Array, Candidates
 from ..rules.text.spelling import Similar
 from .queries import load
-from .search import Reader, RecallQuery
+from .search import Reader, RecallQuery, texts
 
 Integers: TypeAlias = npt.NDArray[np.intp]
 
@@ -47,15 +47,15 @@ def find(read: Reader, query: RecallQuery) -> FoundCandidates:
         "pool": query.pool,
         "limit": query.limit,
         "vector_share": query.vector_share,
-        "phrases": list(query.phrases) or None,
-        "forms": list(query.forms) or None,
+        "phrases": texts(query.phrases or None),
+        "forms": texts(query.forms or None),
         "with_context": weights.context > 0,
         "with_tags": weights.tags > 0,
         "with_use": weights.prior > 0,
         "with_wishes": query.ranking is not None and query.ranking.wishes_count,
         "with_words": query.question_words is not None,
-        "doubtful": list(query.doubtful.words) if query.words is not None else [],
-        "joined": list(query.doubtful.joined) if query.words is not None else [],
+        "doubtful": texts(query.doubtful.words if query.words is not None else ()),
+        "joined": texts(query.doubtful.joined if query.words is not None else ()),
     }
     (row,) = read(load("search")["candidates"], parameters | query.filters.parameters())
     return FoundCandidates(_candidates(row), row["known_speakers"], _similar(row["similar_words"] or {}))

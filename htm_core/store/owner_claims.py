@@ -7,6 +7,7 @@ import hmac
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ..rules.identity import ANONYMOUS
 from ..rules.places import note_owner_prefix
@@ -33,6 +34,7 @@ NOBODY = OwnerClaim()
 EVERYBODY = OwnerClaim(prefixes=frozenset({""}))
 
 
+@lru_cache(maxsize=1024)  # each transaction asks for its own
 def claim_of(*owners: str) -> OwnerClaim:
     """What memories of these owners work with: what is theirs, what everyone shares, and the notes of their own sessions.
 

@@ -15,8 +15,8 @@ from recall_candidates(%(words)s, %(embedding)b, %(model)s,
   %(with_wishes)s) c
 
 -- name: hits
--- JSON comes as text, which takes half the time to read that its own binary form does.
-select id, content, tokens, created_at, owner, importance, metadata::text, access_count, accessed_at, passage, passage_length, tags, keys, version,
+-- JSON comes as text, which takes half the time to read that its own binary form does, and so do ids.
+select id::text, content, tokens, created_at, importance, metadata::text, access_count, accessed_at, passage, passage_length, tags, keys, version,
        mentions::text, place
 from recall_hits(%(nodes)s::uuid[], %(passages)s::uuid[],
   row(%(owners)s::text[], %(robots)s::text[], %(session)s::text, %(windows)s::tstzmultirange, %(tags)s::text[],
@@ -24,7 +24,7 @@ from recall_hits(%(nodes)s::uuid[], %(passages)s::uuid[],
       %(min_trust)s::smallint)::conditions)
 
 -- name: nearest
-select id, content, tokens, created_at, owner, importance, metadata::text, access_count, accessed_at, passage, passage_length, tags, keys, version,
+select id::text, content, tokens, created_at, importance, metadata::text, access_count, accessed_at, passage, passage_length, tags, keys, version,
        mentions::text, place, vector_rank, cosine
 from recall_nearest(%(embedding)b, %(model)s,
   row(%(owners)s::text[], %(robots)s::text[], %(session)s::text, %(windows)s::tstzmultirange, %(tags)s::text[],

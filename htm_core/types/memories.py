@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from .options import DEFAULT_IMPORTANCE, Metadata, Source
+from .quick import quickly_made
 from .timeframes import TimeframeLike, Window
 
 
@@ -52,6 +53,7 @@ class Attachment:
     source: Source = "file"
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     """One text of one owner, however often it was said.
@@ -80,6 +82,7 @@ class Node:
     last_said: datetime | None = None
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
     """One saying of a node: who said it, when, and in which session. A message with nothing to search in it has no node.

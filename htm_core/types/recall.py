@@ -10,9 +10,11 @@ from typing import overload
 from .changes import Supersession
 from .memories import Mention, Node
 from .options import SaidWhen
+from .quick import quickly_made
 from .timeframes import Window
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
     """What a query and the best passage of a hit have in common, before anything around the hit counts.
@@ -31,6 +33,7 @@ class Match:
     word_nearness: float | None = None
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """A node that answers a query, and why.

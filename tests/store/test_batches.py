@@ -13,6 +13,7 @@ import pytest
 from htm_core import Memory
 from htm_core.store import candidates
 from htm_core.store.connection import Connection
+from htm_core.store.search import texts
 from tests.conftest import Make
 
 
@@ -50,6 +51,14 @@ def test_a_recall_takes_one_message_or_two(memory: Memory, sent: list[int], mode
     assert memory.recall("When does the ferry leave?", mode=mode, hold=False)
     steps = 2 if memory._engine.database.placement is None else 3
     assert sent == [steps] * messages  # each says first as whom it reads, and enters the node on a cluster
+
+
+@pytest.mark.parametrize(
+    "values", [None, [], [""], ["a", "b, c"], ['say "hi"', "\\", '\\"', "NULL", "{x}", " y ", "é\n\t'🙂"]]
+)
+def test_a_list_of_texts_comes_to_the_server_as_it_is(memory: Memory, values: list[str] | None) -> None:
+    (row,) = memory._engine.read("select %(values)s::text[] as found", {"values": texts(values)})
+    assert row["found"] == values
 
 
 def test_a_session_that_was_ended_meanwhile_is_replaced_without_an_error(memory: Memory) -> None:

@@ -52,11 +52,13 @@ def only_asks(text: str) -> bool:
 
     A question may be written without its mark, and a request to tell something is one.
     """
-    return len(text) <= MAX_LENGTH and ("?" in text or is_unmarked_question(text)) and _only_asks(text)
+    return len(text) <= MAX_LENGTH and _only_asks(text)
 
 
 @lru_cache(maxsize=REMEMBERED)
 def _only_asks(text: str) -> bool:
+    if "?" not in text and not is_unmarked_question(text):
+        return False
     label = _LABEL.match(text)
     said = text[label.end() :] if label else text
     sentences = [each.strip() for each in SENTENCE.split(said) if each.strip()]

@@ -47,6 +47,9 @@ def in_first_person(text: str) -> bool:
     return _FIRST_PERSON.search(text) is not None
 
 
+asks_in_first_person = _once(in_first_person)
+
+
 @_once
 def asks_a_time(question: str) -> bool:
     """Whether a question asks when, or how long."""

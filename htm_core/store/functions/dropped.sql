@@ -33,4 +33,6 @@ drop function if exists htm.node_matches(uuid, htm.filters);
 drop function if exists htm.filtered_nodes(htm.filters, integer);
 drop function if exists htm.filters_mentions(htm.filters) cascade;
 drop function if exists htm.mention_matches(htm.mentions, text[], text[], text, tstzmultirange, jsonb, jsonb) cascade;
+drop function if exists htm.recall_nearest(pgvector.halfvec, text, htm.conditions, integer, integer, float8);
+drop function if exists htm.recall_hits(uuid[], uuid[], htm.conditions);
 drop function if exists htm.change_working_set(text, boolean, text, text, bigint, uuid[], float8[], timestamptz, text, uuid[], timestamptz[], timestamptz[], bigint[], uuid[]);

@@ -245,7 +245,7 @@ create or replace function htm.recall_nearest(
   embedding pgvector.halfvec, model text, f htm.conditions, pool integer, max_hits integer, min_score float8)
 returns table (
   id uuid, content text, tokens integer, created_at timestamptz, owner text, importance float8, metadata jsonb, access_count bigint,
-  accessed_at timestamptz, passage text, passage_length integer, tags text[], keys text[], version integer, mentions jsonb,
+  accessed_at timestamptz, passage text, passage_length integer, tags text[], keys text[], version integer, mentions json,
   place integer, vector_rank integer, cosine float8)
 language plpgsql stable security definer rows 10 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_memoize = off set enable_hashagg = off as $$
@@ -280,7 +280,7 @@ end $$;
 create or replace function htm.recall_hits(nodes uuid[], passages uuid[], f htm.conditions)
 returns table (
   id uuid, content text, tokens integer, created_at timestamptz, owner text, importance float8, metadata jsonb, access_count bigint,
-  accessed_at timestamptz, passage text, passage_length integer, tags text[], keys text[], version integer, mentions jsonb,
+  accessed_at timestamptz, passage text, passage_length integer, tags text[], keys text[], version integer, mentions json,
   place integer)
 language plpgsql stable security definer rows 10 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_hashagg = off as $$
@@ -308,11 +308,10 @@ begin
     select array_agg(k.key order by k.key) as names, max(k.version) as version from htm.keys k
     where k.tenant = me and k.node_id = h.node_id and k.current) k
   cross join lateral (
-    select jsonb_agg(jsonb_build_object(
+    select json_agg(json_build_object(
              'id', m.id, 'robot', m.robot, 'session', m.session, 'role', m.role, 'name', m.name, 'seq', m.seq, 'at', m.at,
              'metadata', m.metadata, 'payload', encode(m.payload, 'base64'), 'valid', htm.span_json(m.valid),
-             'valid_words', m.valid_words, 'expires_at', m.expires_at, 'source', m.source, 'trust', m.trust)
-             order by m.at desc, m.seq desc) as mentions
+             'valid_words', m.valid_words, 'expires_at', m.expires_at, 'source', m.source, 'trust', m.trust)) as mentions
     from (
       select m.* from htm.mentions m
       where m.tenant = me and m.node_id = h.node_id

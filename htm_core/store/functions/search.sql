@@ -88,22 +88,22 @@ declare
   few constant integer := 5000;                 -- so many passages are read about as fast as an index is followed
   many constant integer := 20000;               -- so many nodes that pass the filters are gathered before the searches
   often constant integer := 3;                  -- a filter that so many of 64 pass is passed by some 5 % or more
-  anywhere constant uuid := gen_random_uuid();
-  worth_looking_up integer; plan htm.search_plan; total bigint; messages bigint; are_many boolean; passed_often boolean := false;
+  anywhere uuid; worth_looking_up integer; plan htm.search_plan; total bigint; messages bigint; are_many boolean; passed_often boolean := false;
 begin
   plan.filtered := f.tags is not null or htm.filters_mentions(f);
-  select greatest(l.documents, 1) into total from htm.lexicon l where l.tenant = me;
-  if owners is not null then
-    -- Owners with that many messages have more passages than few.
-    select sum(s.last_seq) into messages from (
-      select s.last_seq from htm.sessions s where s.tenant = me and s.owner = any(owners) limit 20) s;
-  end if;
+  -- In one statement, which costs less than two. Owners with that many messages have more passages than few.
+  select (select greatest(l.documents, 1) from htm.lexicon l where l.tenant = me),
+         case when owners is not null then (
+           select sum(s.last_seq) from (
+             select s.last_seq from htm.sessions s where s.tenant = me and s.owner = any(owners) limit 20) s) end
+  into total, messages;
   are_many := case when owners is null then coalesce(total > 2 * few, false) else coalesce(messages, 0) > 2 * few end;
   -- To look c nodes up costs c. To find them through an index among n, it must be followed for pool * n / c. The cheaper is taken.
   worth_looking_up := greatest(1000, sqrt(pool::float8 * coalesce(total, 1)))::integer;
   if without_words and are_many and f.tags is null and htm.filters_mentions(f) then
     -- An index of metadata is read to its end before the first row comes. Ids of nodes are made of hashes: from a random one on,
     -- they are a random sample. How many have tags is soon seen, and says how many can pass with them.
+    anywhere := gen_random_uuid();
     select count(*) >= often into passed_often from (
       select s.* from htm.mentions s where s.tenant = me and s.node_id >= anywhere order by s.node_id, s.at desc limit 64) m
     where htm.mention_matches(m, owners, f.robots, f.session, f.windows, f.equal, f.metadata, f.as_of, f.valid_at, f.sources, f.min_trust);
@@ -116,7 +116,7 @@ begin
   -- who has less than a quarter of what it has, of which most is passed over; and the further, the more rows there are: to find as
   -- many of the nearest, 20 more each time they double.
   plan.candidates := case when without_words then case when owners is null or 4 * messages >= total
-      then least(200, 40 + 20 * log(2.0, greatest(total, few)::numeric / few))::integer else 160 end
+      then least(200, 40 + 20 * ln(greatest(total, few)::float8 / few) / ln(2::float8))::integer else 160 end
     else greatest(1000, least(8000, 1000 * coalesce(total::float8 / nullif(cardinality(plan.node_ids), 0), 1)))::int end;
   plan.exact := not plan.by_node and not are_many;
   -- Two statements, so that each is planned once a session: a plan for both would not follow the index of owners.
