@@ -201,7 +201,7 @@ function weighted(index, hits) {
     const titled = found.filter(word => "title" in hit.matchData.metadata[word]);
     const share = sum(titled.map(word => rare.get(word))) / whole;
     const all = found.length === [...rare.values()].filter(Boolean).length;
-    return { ...hit, score: hit.score * (all ? 2 : 1) * (1 + share) };
+const cover = sum(found.map(word => rare.get(word))) / whole; return { ...hit, score: hit.score * (0.2 + cover ** 2) * (1 + 2 * share) };
   });
 }
 
