@@ -54,10 +54,24 @@ function asked(question) {
 /** The words of a question that count, each by its stem; the last one may go on, if it is `open`. */
 function reworded(part, open) {
   const given = part.split(/\s+/).filter(Boolean);
-  const telling = given.filter(word => !EVERYDAY.has(trimmed(word).toLowerCase().replaceAll("’", "'")));
+  const telling = joinedVerbs(given).filter(word => !isEveryday(word));
   const kept = telling.length ? telling : given;
   const begun = open && !/\s$/.test(part) ? kept.at(-1) : undefined;
   return kept.map(word => (OPERATOR.test(word) ? word.replace(/\*$/, "") : terms(word, word === begun))).join(" ");
+}
+
+/** The words, with those as one that the docs write as one: “back up” as “backup”, “time out” as “timeout”. */
+function joinedVerbs(given) {
+  const all = [...given];
+  for (let place = 0; place + 1 < all.length; place++) {
+    const both = trimmed(all[place]) + trimmed(all[place + 1]);
+    if (!isEveryday(all[place]) && isEveryday(all[place + 1]) && words.has(both.toLowerCase())) all.splice(place, 2, both);
+  }
+  return all;
+}
+
+function isEveryday(word) {
+  return EVERYDAY.has(trimmed(word).toLowerCase().replaceAll("’", "'"));
 }
 
 function trimmed(word) {
@@ -245,5 +259,11 @@ self.postMessage = function (message) {
   answer(message.type === RESULT ? { ...message, data: shown(message.data) } : message);
 };
 importScripts(new URL(new URL(self.location).searchParams.get("theme"), self.location));
-const stem = lunr.stemmer;
+const porter = lunr.stemmer;
+
+/** A word's stem, by Porter, and without what he leaves of “expiry” and “slowly”: “expire” and “slow” have the same. */
+function stem(token) {
+  return porter(token).update(word => (word.length > 5 ? word.replace(/li$/, "") : word).replace(/(?<=....)i$/, ""));
+}
+
 tune();
