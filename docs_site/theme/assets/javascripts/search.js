@@ -1,9 +1,9 @@
 /* The worker of the search: the theme's own, asked in another way. docs/why/docs-site.md says why, and what it brings.
  *
  * The theme finds every word that begins as a typed one does, and everyday words count like others. Here everyday words of a
- * question are left out, the others are compared by their stems, a word counts less in a long section, a section counts more that
- * has all of the words or has them in its title, a name is found in small letters, and only the word that is being typed is
- * completed. The theme loads this file instead of its worker (main.html). */
+ * question are left out, the others are compared by their stems, a word counts less in a long section, a section counts by how
+ * many of the words it has, and more with them in its title, a name is found in small letters, and only the word that is being
+ * typed is completed. The theme loads this file instead of its worker (main.html). */
 "use strict";
 
 /* Words that say nothing about what is looked for. They are left out of a question, if others remain. */
@@ -205,7 +205,7 @@ function wordAndStem(token) {
   return stemmed.toString() === word ? token : [token, stemmed];
 }
 
-/** Hits by how many words of the question they have: twice as much with all of them, and up to twice with them in the title. */
+/** Hits by the share of the question's words that they have, squared, and up to three times with them in the title. Rare words count more. */
 function weighted(index, hits) {
   const rare = new Map([...typed.keys()].map(word => [word, rarity(index, word)]));
   const whole = sum(rare.values());
@@ -213,9 +213,8 @@ function weighted(index, hits) {
   return hits.map(hit => {
     const found = [...rare.keys()].filter(word => word in hit.matchData.metadata);
     const titled = found.filter(word => "title" in hit.matchData.metadata[word]);
-    const share = sum(titled.map(word => rare.get(word))) / whole;
-    const all = found.length === [...rare.values()].filter(Boolean).length;
-const cover = sum(found.map(word => rare.get(word))) / whole; return { ...hit, score: hit.score * (0.2 + cover ** 2) * (1 + 2 * share) };
+    const share = kept => sum(kept.map(word => rare.get(word))) / whole;
+    return { ...hit, score: hit.score * (0.2 + share(found) ** 2) * (1 + 2 * share(titled)) };
   });
 }
 
