@@ -24,13 +24,13 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from htm_core import HTMError, Memory, ModelError, Settings, shutdown
+from htm_core import HTMError, Memory, ModelError, Settings, shutdown, time_limit
 from htm_core.integration import deadline
 from htm_core.jobs.clients import Clients
 from htm_core.models.minilm import weights
 from htm_core.models.minilm.model import MiniLM
 from htm_core.runtime import process
-from htm_core.runtime.process import runtime
+from htm_core.runtime.process import Runtime, runtime
 from htm_core.store.database import Database
 from htm_core.store.embedded.server import release, start
 from htm_core.store.jobs import Lane
@@ -42,11 +42,18 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # A gate is repeatable: with CI set the same examples come each time. Without it every run looks elsewhere. Neither looks at
-# the time that an example takes, which on a busy machine says nothing of the code. The gate has to be quick, so it looks half as far.
+# the time that an example takes, which on a busy machine says nothing of the code. The gate has to be quick, so it looks half as far
+# (`many` says it of a test that has a number of its own).
 unhurried: dict[str, Any] = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
 hypothesis.settings.register_profile("gate", derandomize=True, max_examples=50, **unhurried)
 hypothesis.settings.register_profile("search", **unhurried)
 hypothesis.settings.load_profile("gate" if os.environ.get("CI") else "search")
+
+
+def many(examples: int) -> int:
+    """How many examples a test looks at: so many, or half of them in the gate."""
+    return (examples + 1) // 2 if os.environ.get("CI") else examples
+
 
 SETTINGS = Settings(
     statement_timeout=20.0,
@@ -90,6 +97,7 @@ SLOW = (  # in the order in which they begin: those that mostly wait before thos
     "tests/llamaindex/test_conversations.py",
     "tests/verbs/test_recall_nearest.py",
     "tests/verbs/test_written_behind.py",
+    "tests/upgrades/",
     "tests/store/",
     "tests/verbs/",  # the last ones by name
 )
@@ -241,31 +249,40 @@ def new_database(database_url: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module", autouse=True)
 def few_connections() -> Iterator[None]:
-    """Close what a file has opened with settings of its own: a server has room for the connections of some fifty settings."""
-    yield
-    for each in list(process._runtimes.values()):
-        if each.database.opened and each.database.settings != SETTINGS:
-            each.worker.stop()
-            each.heartbeat.stop()
-            each.listener.stop()
-            each.write_behind.stop()
-            each.database.close()
+    """Close what a file has opened elsewhere, or with settings of its own: a server has room for the connections of some fifty settings.
 
-
-@pytest.fixture(scope="module", autouse=True)
-def few_clients() -> Iterator[None]:
-    """Let the workers forget the clients of a file's closed memories, but for those with jobs that are still to be done.
-
-    Many tests have a tenant and an embedder of their own, and a worker asks before each batch which of its clients' tenants have
-    due jobs: with a thousand of them remembering, recalling and flushing took about six times as long.
+    Elsewhere may be a server that is gone, which its worker and its listener would go on asking for.
     """
     yield
+    kept = runtime(os.environ.get("HTM_TEST_URL"), SETTINGS)  # not by `url`: who asks for that has a server started
     for each in list(process._runtimes.values()):
-        clients = each.worker.clients
-        if each.database.opened and any(_closed(clients).values()):
-            with contextlib.suppress(HTMError), each.database.transaction("", role="htm_worker") as connection:
-                owed = {row["tenant"] for row in connection.execute("select distinct tenant from jobs").fetchall()}
-                _forget(clients, owed)
+        if each.database.opened:
+            forget_closed_clients(each)
+            if each is not kept:
+                each.worker.stop()
+                each.heartbeat.stop()
+                each.listener.stop()
+                each.write_behind.stop()
+                each.database.close()
+
+
+def forget_closed_clients(of: Runtime) -> None:
+    """Let a worker forget the clients of closed memories, but for those with jobs that are still to be done.
+
+    Many tests have a tenant and an embedder of their own, and a worker asks before each batch which of its clients' tenants have
+    due jobs: with a thousand of them remembering, recalling and flushing took about six times as long. A server that does not answer
+    soon is gone.
+    """
+    clients = of.worker.clients
+    if not any(_closed(clients).values()):
+        return
+    with (
+        contextlib.suppress(HTMError),
+        time_limit.limited(time_limit.TimeLimit(2.0)),
+        of.database.transaction("", role="htm_worker") as connection,
+    ):
+        owed = {row["tenant"] for row in connection.execute("select distinct tenant from jobs").fetchall()}
+        _forget(clients, owed)
 
 
 def _closed(clients: Clients) -> dict[Lane, list[str]]:
@@ -325,6 +342,17 @@ def make(url: str | None, tenant: str, embedder: HashEmbedder, settings: Setting
 
     def memory(robot: str = "atlas", **options: Any) -> Memory:
         return Memory(robot, **{"url": url, "tenant": tenant, "embedder": embedder, "settings": settings} | options)
+
+    return memory
+
+
+@pytest.fixture(scope="module")
+def make_for_all(url: str | None) -> Make:
+    """Makes memories of one tenant for all tests of a file, for what they only read."""
+    given = {"url": url, "tenant": f"tenant-{uuid.uuid4().hex[:12]}", "embedder": HashEmbedder(), "settings": SETTINGS}
+
+    def memory(robot: str = "atlas", **options: Any) -> Memory:
+        return Memory(robot, **given | options)  # type: ignore[arg-type]
 
     return memory
 

@@ -57,6 +57,16 @@ def reported_errors(*, debug: bool) -> Iterator[None]:
         raise typer.Exit(PIPE_CLOSED) from None
 
 
+@contextlib.contextmanager
+def resumable() -> Iterator[None]:
+    """Say of an import that Ctrl-C ends how it goes on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print_error("interrupted; what was imported is kept, and the same command goes on where it was")
+        raise
+
+
 def told(error: HTMError) -> str:
     """The message of an error, with the command that helps."""
     return error._told(WHAT_NEXT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from enum import StrEnum
 from itertools import islice
@@ -25,6 +25,7 @@ from ..store import mentions
 from ..store.owner_claims import claim_of
 from ..types import Draft
 from .backup import is_backup_file, read_backup
+from .exit_codes import resumable
 from .import_report import ImportedTranscript, report_import
 from .import_sources import Source, source_of, transcripts_in
 from .import_tables import table_options
@@ -105,7 +106,7 @@ def import_files(
         ]
     if wait and not dry_run:
         ensure_weights(common)
-    with common.memory(works=wait and not dry_run) as memory:
+    with nullcontext() if dry_run else resumable(), common.memory(works=wait and not dry_run) as memory:
         found = []
         with progress_bar() as progress:
             for source in sources:

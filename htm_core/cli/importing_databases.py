@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from ..errors import InvalidInput
 from ..memory import Memory
 from ..models.embedders import CheckedEmbedder
 from ..store.foreign.database import is_address, open_foreign
+from .exit_codes import resumable
 from .json_output import print_json
 from .options import CommonOptions, make_embedder
 from .own_objects import is_own, is_there
@@ -80,7 +82,7 @@ def _import(
     speaks = any(part.destination in ("log", "memories", "palace") for part in parts)  # and is embedded then
     if works and speaks:
         ensure_weights(own)
-    with own.memory(works=works) as memory:
+    with nullcontext() if choice.dry_run else resumable(), own.memory(works=works) as memory:
         with progress_bar() as progress:
             tasks = {}
 

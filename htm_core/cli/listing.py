@@ -85,13 +85,21 @@ def print_table(rows: Sequence[T], columns: Sequence[Column[T]], *, to: Console 
 
 
 def _print_records(console: Console, names: Sequence[str], cells: Sequence[Sequence[Text]]) -> None:
-    longest = max(map(len, names))
+    indent = max(map(len, names)) + 2
+    room = console.width - indent if console.width - indent >= LEAST_LAST else console.width
     for number, row in enumerate(cells):
         if number:
             console.print()
         for name, cell in zip(names, row, strict=True):
-            if cell.plain:
-                console.print(Text.assemble((f"{name:<{longest}}  ", "bold"), cell), overflow="fold")
+            if not cell.plain:
+                continue
+            lines = cell.wrap(console, room, overflow="fold")
+            for line in lines:
+                line.rstrip()
+            first, *others = lines
+            console.print(Text.assemble((f"{name:<{indent}}", "bold"), first), overflow="fold")
+            for line in others:
+                console.print(Text.assemble(" " * (console.width - room), line), overflow="fold")
 
 
 def _width(text: Text) -> int:

@@ -10,8 +10,6 @@ from datetime import datetime
 from ..memory import Memory
 from ..operations.files import chunks_of
 from ..operations.read import latest_sessions, map_points, map_stamp, session_titles, working_history
-from ..rules.clusters import clusters, names
-from ..rules.projection import project
 from ..store.working import NotedChange
 from ..types import Mention
 
@@ -69,6 +67,10 @@ def map_of(
     stamp = map_stamp(memory._engine, tags=tags, limit=limit)
     if known is not None and known.stamp == stamp.stamp:
         return known
+    # They need numpy, and most who import this ask for no map: each command that shows sessions, to begin with.
+    from ..rules.clusters import clusters, names
+    from ..rules.projection import project
+
     rows = map_points(memory._engine, stamp.placed, characters=CHARACTERS)
     places, shown = project([row["embedding"] for row in rows])
     of_cluster = clusters(places, min(CLUSTERS, len(rows) // LEAST + 1))

@@ -127,8 +127,10 @@ class Campaign:
         for owner in self.owners:
             for _ in range(3):
                 self._do_remember(owner)
+        left: list[str] = []
         for self.step in range(1, calls + 1):
-            owner, way = self.dice.choice(self.owners), self.dice.choice(list(self.ways))
+            left = left or self.dice.sample(list(self.ways), len(self.ways))  # each way as often, in an order by chance
+            owner, way = self.dice.choice(self.owners), left.pop()
             self.calls[way] += 1
             heard.clear()
             try:

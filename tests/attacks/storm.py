@@ -60,9 +60,10 @@ class Storm:
     def _work(self, seed: int) -> None:
         chance = random.Random(seed)
         verbs = self._verbs(chance, seed)
-        names = list(verbs)
+        names: list[str] = []
         while self._left.acquire(blocking=False):
-            name = chance.choice(names)
+            names = names or chance.sample(list(verbs), len(verbs))  # each verb as often, in an order by chance
+            name = names.pop()
             try:
                 verbs[name]()
             except (NotFound, InvalidInput):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,10 +20,10 @@ for _ in range(200):
     DEEP = [DEEP]
 
 
-@pytest.fixture
-def text(make: Make, tmp_path: Path) -> str:
+@pytest.fixture(scope="module")
+def text(make_for_all: Make, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A backup that has rows of every part of a palace, of files and of chats."""
-    memory = filled(make(user="ann", session="s"), tmp_path)
+    memory = filled(make_for_all(user="ann", session="s"), tmp_path_factory.mktemp("files"))
     palace = Palace(memory)
     palace.file("The API listens on port 8080.", room="projects", drawer="api")
     palace.procedure("deploy", ["build", "ship"], triggers=["how do we deploy"])

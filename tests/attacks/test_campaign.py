@@ -13,7 +13,7 @@ from tests.attacks.campaign import CANARY, Campaign, said_in
 from tests.conftest import SETTINGS, Make
 
 # A whole campaign has 20,000 calls: HTM_CAMPAIGN_CALLS=20000 python -m pytest tests/attacks/test_campaign.py
-CALLS = int(os.environ.get("HTM_CAMPAIGN_CALLS", "800"))
+CALLS = int(os.environ.get("HTM_CAMPAIGN_CALLS", "530"))
 # A call takes about a tenth of a second, on a busy machine more.
 pytestmark = pytest.mark.timeout(max(300, CALLS))
 

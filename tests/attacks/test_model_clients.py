@@ -25,7 +25,7 @@ from htm_core.jobs import rate_limits
 from htm_core.models.embedders import resolve
 from htm_core.models.taggers import resolve_tagger
 from tests.attacks.recorder import Party, Recorder, RecordingTagger
-from tests.conftest import SETTINGS, Make
+from tests.conftest import SETTINGS, Make, many
 
 ROOT = Path(__file__).parents[2]
 
@@ -295,11 +295,11 @@ VERBS = st.lists(
         st.sampled_from(["remember", "many", "recall", "flush", "revise", "fail", "heal", "drain", "close", "of"]),
         st.integers(0, 2),
     ),
-    min_size=10, max_size=40,
+    min_size=20, max_size=40,
 )  # fmt: skip
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=many(16), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(verbs=VERBS, worker=st.sampled_from(["thread", "off"]))
 def test_whatever_is_done_in_whatever_order_no_client_sees_another_tenants_text(
     make: Make, tenant: str, verbs: list[tuple[str, int]], worker: str

@@ -18,8 +18,8 @@ from htm_core import Memory
 from tests.cli.conftest import ROOT, bare
 from tests.conftest import SETTINGS
 
-TURNS = 900
-NOTES = 100
+TURNS = 500
+NOTES = 64
 # Of the time that a whole import takes; Ctrl-C and SIGKILL in turn. They are other moments in each run.
 MOMENTS = 4
 

@@ -79,7 +79,10 @@ def interrupted_in_the_second_batch(monkeypatch: pytest.MonkeyPatch) -> Iterator
 def test_interrupted_it_goes_on_where_it_was(htm: Htm, talk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importing, "BATCH", 10)
     with interrupted_in_the_second_batch(monkeypatch):
-        assert htm("import", talk).code == 130
+        ended = htm("import", talk)
+    assert (ended.code, ended.err.splitlines()[-1]) == (
+        130, "htm: interrupted; what was imported is kept, and the same command goes on where it was"
+    )  # fmt: skip
     assert counts(htm, talk) == (15, 0, 10, 0)
 
 

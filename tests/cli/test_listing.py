@@ -164,6 +164,10 @@ def test_a_narrow_terminal_shows_each_row_as_names_and_values(
     monkeypatch.setenv("COLUMNS", "24")
     print_table([("8a6b67da", "one"), ("9c1e04d2", "two")], columns)
     assert capsys.readouterr().out == "id    8a6b67da\ntext  one\n\nid    9c1e04d2\ntext  two\n"
+    print_table([("8a6b67da", "The boat lies at pier seven."), ("9c1e04d2", "said\nagain")], columns)
+    assert capsys.readouterr().out == (
+        "id    8a6b67da\ntext  The boat lies at\n      pier seven.\n\nid    9c1e04d2\ntext  said\n      again\n"
+    ), "a long text goes on below where it began"
 
 
 def test_two_forms_at_once_are_refused_and_nothing_found_has_its_exit_code(htm: Htm) -> None:

@@ -36,7 +36,7 @@ from htm_langchain import (
 )
 from htm_langchain.messages import decode, is_inserted
 from htm_langchain.tokens import count
-from tests.conftest import Make
+from tests.conftest import Make, many
 from tests.langchain.models import scripted, texts
 from tests.langchain.test_middleware import FACT, QUESTION, Runs, calls, config, look, runs, said, small_talk
 
@@ -84,7 +84,9 @@ def read(words: int) -> str:
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=many(25),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(turns=turns, budget=st.integers(120, 1_200), saver=st.booleans(), prompt=st.booleans())
 def test_whatever_is_said_the_request_is_valid_and_within_budget_and_all_of_it_is_kept(
@@ -130,7 +132,9 @@ odd = st.lists(
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=many(25),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(history=odd, budget=st.integers(200, 600))
 def test_a_history_that_no_model_accepts_is_mended_in_the_request(make: Make, history: list[Any], budget: int) -> None:
@@ -180,12 +184,12 @@ def conversation_texts(request: Sequence[BaseMessage]) -> list[str]:
     return stable
 
 
-@pytest.mark.parametrize(("saver", "turns"), [(True, 100), (False, 200)], ids=["checkpointer", "no checkpointer"])
-def test_real_turns_keep_the_prefix_byte_for_byte_in_most_of_them(make: Make, saver: bool, turns: int) -> None:
+@pytest.mark.parametrize("saver", [True, False], ids=["checkpointer", "no checkpointer"])
+def test_real_turns_keep_the_prefix_byte_for_byte_in_most_of_them(make: Make, saver: bool) -> None:
     """Without a checkpointer the window is restored from the log, and must stand as still."""
-    model = scripted()
+    model, turns = scripted(), 50
     agent = create_agent(
-        model, system_prompt="Be brief.", middleware=[HTMMemoryMiddleware(make(), budget=1_500)],
+        model, system_prompt="Be brief.", middleware=[HTMMemoryMiddleware(make(), budget=750)],
         checkpointer=InMemorySaver() if saver else None,
     )  # fmt: skip
     for turn in range(turns):

@@ -25,7 +25,7 @@ from htm_langchain import with_memory
 from htm_langchain.messages import decode
 from htm_langchain.retrieval import WARNING
 from htm_langchain.tokens import count
-from tests.conftest import Make
+from tests.conftest import Make, many
 from tests.langchain.models import scripted, texts
 from tests.stand_ins import HashEmbedder
 
@@ -304,7 +304,9 @@ words = st.integers(1, 60).map(lambda n: "word " * n)
 
 
 @settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=many(12),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(said=st.lists(words, min_size=1, max_size=8), budget=st.integers(200, 900))
 def test_history_and_recall_hold_their_budget_and_nothing_said_is_lost(

@@ -43,6 +43,11 @@ def small_talk(turn: int) -> str:
     return f"On day {turn} we walked along the river, counted {turn} boats and came home before the rain did."
 
 
+def long_talk(turn: int) -> str:
+    """So much that a dozen of them are more than a small budget holds."""
+    return f"{small_talk(turn)} The boats were blue, red, green and white, and nobody we met knew whose they were or where they went."
+
+
 def runs(agent: Any, colour: str) -> Callable[[Any, Any], Any]:
     if colour == "invoke":
         return agent.invoke
@@ -63,13 +68,13 @@ def runs(agent: Any, colour: str) -> Callable[[Any, Any], Any]:
 def test_a_fact_from_long_ago_is_recalled_when_a_question_needs_it(make: Make, colour: str, saver: bool) -> None:
     model = scripted()
     agent = create_agent(
-        model, system_prompt="Be brief.", middleware=[HTMMemoryMiddleware(make(), budget=600)],
+        model, system_prompt="Be brief.", middleware=[HTMMemoryMiddleware(make(), budget=600, recall_limit=4)],
         checkpointer=InMemorySaver() if saver else None,
     )  # fmt: skip
     run = runs(agent, colour)
     run(said(FACT), config())
-    for turn in range(30):
-        run(said(small_talk(turn)), config())
+    for turn in range(12):
+        run(said(long_talk(turn)), config())
     run(said(QUESTION), config())
     for request in model.seen:
         assert count(request) <= 600
@@ -78,10 +83,10 @@ def test_a_fact_from_long_ago_is_recalled_when_a_question_needs_it(make: Make, c
     *before, recalled, question = model.seen[-1]
     assert str(question.text) == QUESTION
     assert FACT in str(recalled.text)
-    assert texts(before)[-2:] == [small_talk(29), "Noted."]
+    assert texts(before)[-2:] == [long_talk(11), "Noted."]
     kept = make(user="ann").timeline(session="t1", limit=1_000)
-    assert [mention.content for mention in kept[:3]] == [FACT, "Noted.", small_talk(0)]
-    assert len(kept) == 64
+    assert [mention.content for mention in kept[:3]] == [FACT, "Noted.", long_talk(0)]
+    assert len(kept) == 28
 
 
 def test_a_conversation_brought_along_whole_is_fitted_too(make: Make) -> None:
@@ -93,18 +98,6 @@ def test_a_conversation_brought_along_whole_is_fitted_too(make: Make) -> None:
     agent.invoke({"messages": [*history, AIMessage("Noted.", id="a"), HumanMessage(QUESTION)]}, config())
     assert count(model.seen[0]) <= 600
     assert FACT in str(model.seen[0][-2].text)
-
-
-def test_the_prefix_stands_still_in_most_turns(make: Make) -> None:
-    model = scripted()
-    agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), budget=1_200)], checkpointer=InMemorySaver())
-    for turn in range(60):
-        agent.invoke(said(small_talk(turn)), config())
-    requests = [[text for text in texts(request) if not is_block(text, warning=WARNING)] for request in model.seen]
-    past = [at for at in range(1, 60) if len(requests[at]) < 2 * at + 1]
-    stood = [at for at in past if requests[at][: len(requests[at - 1])] == requests[at - 1]]
-    assert len(past) > 20
-    assert len(stood) >= 0.8 * len(past)
 
 
 def test_recalled_words_are_marked_as_data_and_stand_before_the_question(make: Make) -> None:

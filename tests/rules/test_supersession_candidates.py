@@ -143,6 +143,16 @@ def test_any_two_texts_are_judged(newer: str, older: str) -> None:
     assert 0 <= found.confidence <= 1
 
 
+def test_each_judgement_but_none_says_why_by_its_own_pair() -> None:
+    said = ["My car is a blue Volvo.", "I drive the Volvo to work.", "Otto lives in Linz."]
+    sold, drives, lives = judge_candidates(Saying("I sold the blue Volvo."), [Candidate(Saying(each)) for each in said])
+    assert sold.relation == "supersedes"
+    assert "both speak of" in sold.reason
+    assert "\u201csold\u201d" in sold.reason
+    assert (lives.relation, lives.reason) == ("none", "")
+    assert bool(drives.reason) == (drives.relation != "none")
+
+
 def test_long_texts_take_no_longer_than_their_first_sentences_do() -> None:
     long = " ".join(f"word{at} moved to place{at} and sold thing{at}." for at in range(3_000))
     begun = time.process_time()

@@ -2,7 +2,7 @@
 
 What a pooler passes on reaches the server in the same words, from the same login. So the run behind it shows what the server
 does and what the pooler does, and straight go only the parts that a pooler refuses. `HTM_TEST_MATRIX=whole` runs all of
-them straight as well, and every suite on a Citus cluster of three nodes.
+them straight as well, what no server changes too, and every suite on a Citus cluster of three nodes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from tests.servers.pooler import Pooler
 from tests.servers.suite import LONGEST, LONGEST_WHOLE, run_suite
 
 PARTS = ("store", "verbs")
-STRAIGHT = PARTS if os.environ.get("HTM_TEST_MATRIX") == "whole" else ("store/test_migrations.py",)
+WHOLE = os.environ.get("HTM_TEST_MATRIX") == "whole"
+STRAIGHT = PARTS if WHOLE else ("store/test_migrations.py",)
 OUT = [
     "--ignore=tests/store/test_embedded.py",  # about the other server
     "--ignore=tests/store/test_embedded_faults.py",
@@ -33,9 +34,23 @@ OUT = [
     "--ignore=tests/store/test_stale_statistics.py",  # so does this
     "--ignore=tests/store/test_partitions.py",  # changes the table of vectors as the owner, in a schema of its own
 ]
+# What becomes of rows after they were read, and of processes that are killed. Every statement that these send is sent by others, too.
+OF_THIS_PROCESS = [
+    "--ignore=tests/store/test_survival.py",
+    "--ignore=tests/verbs/test_properties.py",
+    "--ignore=tests/verbs/test_ranker.py",
+    "--ignore=tests/verbs/test_recall_diversity.py",
+    "--ignore=tests/verbs/test_recall_echoes.py",
+    "--ignore=tests/verbs/test_recall_present.py",
+    "--ignore=tests/verbs/test_recall_signals.py",
+    "--ignore=tests/verbs/test_recall_small_talk.py",
+    "--ignore=tests/verbs/test_recall_timeframe.py",
+    "--ignore=tests/verbs/test_written_behind.py",
+]
 OUT_BEHIND_A_POOLER = [
     *OUT,
     "--ignore=tests/store/test_migrations.py",  # goes to the server itself, as in the run without a pooler
+    *([] if WHOLE else OF_THIS_PROCESS),
 ]
 # Each file or folder is a test of its own, so that several processes share them. What cannot pass there is marked `not_on_citus`.
 CITUS_PARTS = ("store", "verbs", "groups", "jobs", "palace", "langchain", "llamaindex")
@@ -68,9 +83,7 @@ def citus(premises: Path, trusted: Certificate) -> Iterator[CitusCluster]:
         yield made
 
 
-@pytest.mark.skipif(
-    os.environ.get("HTM_TEST_MATRIX") != "whole", reason="HTM_TEST_MATRIX is not whole: it takes half an hour"
-)
+@pytest.mark.skipif(not WHOLE, reason="HTM_TEST_MATRIX is not whole: it takes half an hour")
 @pytest.mark.timeout(LONGEST_WHOLE + 60)
 @pytest.mark.parametrize("part", CITUS_PARTS)
 def test_a_part_passes_on_a_citus_cluster(part: str, citus: CitusCluster) -> None:

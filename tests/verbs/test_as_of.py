@@ -13,6 +13,9 @@ from htm_core.rules.trust import SOURCES, source_of, trust_of
 from htm_core.store.database import Database
 from tests.conftest import SETTINGS
 
+# What expires here is long gone by the server's time, at which a worker that an earlier test has left awake would erase it.
+pytestmark = pytest.mark.usefixtures("alone")
+
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 DAY = timedelta(days=1)
 INSTANT = timedelta(microseconds=1)

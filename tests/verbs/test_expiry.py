@@ -18,6 +18,9 @@ from htm_core.runtime.process import runtime
 from htm_core.store import forgetting
 from tests.conftest import SETTINGS
 
+# What expires here is long gone by the server's time, at which a worker that an earlier test has left awake would erase it.
+pytestmark = pytest.mark.usefixtures("alone")
+
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 INSTANT = timedelta(microseconds=1)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from htm_core import InvalidInput, Memory, Settings
-from tests.conftest import SETTINGS
+from tests.conftest import SETTINGS, many
 from tests.stand_ins import HashEmbedder
 
 BUDGET = 60
@@ -128,6 +128,6 @@ def test_any_sequence_of_verbs_keeps_its_promises(url: str | None) -> None:
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
         Verbs,
         settings=settings(
-            max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=many(40), stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )

@@ -17,7 +17,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from .judge import APART, ChangeJudgement, Opposition, Saying, judged, most_at_odds, reason_of
+from .judge import APART, ChangeJudgement, Opposition, Saying, most_at_odds, weighed, with_reason
 from .sayings import WholeSaying, whole
 
 UNKNOWN_COSINE = 0.35  # of a saying whose vector is not there: about that of two sayings of one person
@@ -55,8 +55,8 @@ def judge_candidates(newer: Saying, candidates: Sequence[Candidate]) -> list[Cha
     signals = signals_among(said, earlier, [each.cosine for each in candidates], pairs)
     evidence = [evidence_of(each, _fitted()["weights"]) for each in signals]
     best = max(range(len(candidates)), key=lambda at: evidence[at])
-    alone = [judged(each.saying, newer, pair) for each, pair in zip(candidates, pairs, strict=True)]
-    return [
+    alone = [weighed(each.saying, newer, pair) for each, pair in zip(candidates, pairs, strict=True)]
+    judgements = [
         surer(
             alone[at],
             _beside_others(
@@ -68,6 +68,7 @@ def judge_candidates(newer: Saying, candidates: Sequence[Candidate]) -> list[Cha
         )
         for at, pair in enumerate(pairs)
     ]
+    return [with_reason(each, pair) for each, pair in zip(judgements, pairs, strict=True)]
 
 
 def announces_nothing(signals: Mapping[str, float]) -> bool:
@@ -78,11 +79,11 @@ def announces_nothing(signals: Mapping[str, float]) -> bool:
 
 
 def _beside_others(evidence: float, pair: Opposition | None, *, one: bool, most: float) -> ChangeJudgement:
-    """What is judged of a pair beside its rivals, at `most` so surely; `one`: it is the likeliest, or says the same as that one."""
+    """What a pair is judged beside its rivals, at `most` so surely, without a reason; `one`: the likeliest, or it says the same."""
     confidence = min(most, confidence_of(evidence)) if one else 0.0
     if pair is None or confidence == 0.0:
         return ChangeJudgement("none", 1.0)
-    return ChangeJudgement("supersedes", confidence, reason_of(pair.pair, "supersedes"))
+    return ChangeJudgement("supersedes", confidence)
 
 
 def surer(one: ChangeJudgement, other: ChangeJudgement) -> ChangeJudgement:

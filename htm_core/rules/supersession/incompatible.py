@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
-from .sentences import SPANS, TOKEN, Said, alike, normalized, read, sentences, stem
+from .sentences import READ_AGAIN, SPANS, TOKEN, Said, alike, normalized, read, sentences, stem
 
 MIN_COMMON_WORDS = 0.6  # from this share of common words on, a denial is of the same thing
 
@@ -138,12 +139,11 @@ def _denied(one: Said, other: Said) -> str | None:
         return None
     mine, theirs = _plain(one.text), _plain(other.text)
     for yes, no in _OPPOSITES:
-        pair = {yes, no, stem(yes), stem(no)}
         apart = (yes in mine and no in theirs and no not in mine and yes not in theirs) or (
             no in mine and yes in theirs and yes not in mine and no not in theirs
         )
         needed = MIN_COMMON_WORDS if no != "only" else 0.5
-        if apart and _common(one, other, without=pair) >= needed:
+        if apart and _common(one, other, without={yes, no, stem(yes), stem(no)}) >= needed:
             return f"one says {yes}, the other {no}"
     on = bool(_SWITCHED_ON.search(one.text)), bool(_SWITCHED_ON.search(other.text))
     off = bool(_SWITCHED_OFF.search(one.text)), bool(_SWITCHED_OFF.search(other.text))
@@ -160,8 +160,9 @@ def _is_name(said: Said) -> bool:
     return bool(opening) and opening[0][0].isupper() and said.first in said.about[:1]  # type: ignore[index]
 
 
-def _plain(text: str) -> set[str]:
-    return {match[0].casefold() for match in TOKEN.finditer(text)}
+@lru_cache(maxsize=READ_AGAIN)
+def _plain(text: str) -> frozenset[str]:
+    return frozenset(word.casefold() for word in TOKEN.findall(text))
 
 
 def _other_attribute(one: Said, other: Said) -> str | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Literal
@@ -91,12 +91,25 @@ def most_at_odds(older: Saying, newer: Saying, *, cosine: float | None) -> Oppos
 
 def judged(older: Saying, newer: Saying, found: Opposition | None) -> ChangeJudgement:
     """What a pair of sayings is judged by the two of its sentences that are most at odds."""
+    return with_reason(weighed(older, newer, found), found)
+
+
+def weighed(older: Saying, newer: Saying, found: Opposition | None) -> ChangeJudgement:
+    """The same without a reason, which takes longer to find than the judgement."""
     conflict = 0.0 if found is None or is_apart(found.pair) else _logistic(found.evidence)
     if found is None or conflict < 0.5:
         return ChangeJudgement("none", round(1 - conflict, 4))
     update = _logistic(_evidence({**found.pair.values, **speakers(older, newer, found.pair)}, "update"))
-    relation: Relation = "supersedes" if update >= 0.5 else "contradicts"
-    return ChangeJudgement(relation, round(conflict * max(update, 1 - update), 4), reason_of(found.pair, relation))
+    return ChangeJudgement(
+        "supersedes" if update >= 0.5 else "contradicts", round(conflict * max(update, 1 - update), 4)
+    )
+
+
+def with_reason(judgement: ChangeJudgement, found: Opposition | None) -> ChangeJudgement:
+    """A judgement with its reason, by the sentences that it is of."""
+    if found is None or judgement.relation == "none":
+        return judgement
+    return replace(judgement, reason=reason_of(found.pair, judgement.relation))
 
 
 def why_at_odds(one: str, other: str) -> str | None:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from ..text.folding import words
-from .sentences import TOKEN, Said, read, sentences, stem
+from .sentences import READ_AGAIN, TOKEN, Said, read, sentences, stem
 from .vocabulary import (
     ADDED,
     ASKED,
@@ -31,7 +31,6 @@ from .vocabulary import (
 )
 
 USER, ASSISTANT = "user", "assistant"
-READ_AGAIN = 2_048  # sentences that are kept as they were read: each new saying is compared with several older ones
 
 _FIRST = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|we|we're|we've|we'll|us|our|ours)\b", re.I)
 _SECOND = re.compile(r"\b(?:you|your|you're|you've|yours)\b", re.I)

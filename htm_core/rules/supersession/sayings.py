@@ -8,7 +8,8 @@ from functools import lru_cache
 
 from ..present.changes import BEGINS, CLAUSE, ENDS, REPLACES, owners
 from ..present.matters import MATTERS
-from .read_sentences import READ_AGAIN, sentences_of
+from .read_sentences import sentences_of
+from .sentences import READ_AGAIN
 from .vocabulary import EMPTY, GONE, PLANNED, RELATIVES, STORY, THEIRS, WISHED
 
 MIN_STEM = 4  # characters from which on one word may be the beginning of another, as in "time" and "timeout"

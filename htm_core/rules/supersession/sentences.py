@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from ..text.folding import words
 
 MAX_SENTENCES = 8  # of each text
 MAX_LENGTH = 4_000  # characters of each text
+READ_AGAIN = 2_048  # sentences that are kept as they were read: each new saying is compared with several older ones
+STEMS_AGAIN = 16_384  # words whose stems are kept
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 TOKEN = re.compile(r"\d[\d,]*(?:[.:/-]\d+)*(?:st|nd|rd|th)?\b|[^\W_]+(?:['\u2019.:/-][^\W_]+)*")
@@ -97,8 +100,9 @@ def normalized(text: str) -> str:
 # -- reading a sentence -----------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=READ_AGAIN)
 def read(text: str) -> Said:
-    """Read a sentence: what it speaks of, and its values."""
+    """Read a sentence: what it speaks of, and its values. The same sentence gives the same object, which nobody changes."""
     said = Said(text)
     for often in _OFTEN.finditer(text):
         named = (often["each"] or often["ly"]).lower()
@@ -110,12 +114,12 @@ def read(text: str) -> Said:
         rest,
         flags=re.I,
     )
-    tokens = [(match[0].replace("\u2019", "'"), match.start()) for match in TOKEN.finditer(rest)]
+    tokens = [match.replace("\u2019", "'") for match in TOKEN.findall(rest)]
     at = 0
     while at < len(tokens):
-        at += _read_token(said, [token for token, _ in tokens], at)
+        at += _read_token(said, tokens, at)
     if tokens:
-        said.first = stem(tokens[0][0].casefold())
+        said.first = stem(tokens[0].casefold())
     return said
 
 
@@ -177,6 +181,7 @@ def _number(word: str) -> float | None:
     return float(found[0]) if found else None
 
 
+@lru_cache(maxsize=STEMS_AGAIN)
 def stem(word: str) -> str:
     """A word without the ending of a plural, a past or a present form: enough to know it again."""
     bare = word.removesuffix("'s").removesuffix("'")
@@ -191,5 +196,6 @@ def stem(word: str) -> str:
 
 def alike(one: str, other: str) -> bool:
     """Whether two stems are of one word: equal, or one begins with the other, as in "time" and "timeout"."""
-    short, long = sorted((one, other), key=len)
-    return one == other or (len(short) >= 4 and long.startswith(short))
+    if len(one) > len(other):
+        one, other = other, one
+    return one == other or (len(one) >= 4 and other.startswith(one))
