@@ -193,7 +193,7 @@ def moved() -> list[Hit]:
     return [
         hit("Dr Weber has been my dentist for years.", day=0, score=0.6, cosine=0.6),
         hit("I hate looking for a dentist, how does one do it?", day=20, score=0.4, cosine=0.4),
-        hit("My colleague sent me to Dr Osei, and I almost fell asleep in the chair.", day=60, score=0.3, cosine=0.3),
+        hit("Can you move my meeting? The new dentist, Dr Osei, only had Thursday.", day=60, score=0.3, cosine=0.3),
     ]
 
 
