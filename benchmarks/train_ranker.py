@@ -13,7 +13,8 @@ counts once (listwise, as ListNet: Cao et al., 2007). A ridge pulls every weight
 of the score they are what is added to it. What is fitted are the weights for where the words of passages are compared with those of
 the question (late interaction); installed is the mean of these and of the weights for where they are not, which were fitted before
 on fewer chats and stay as they are. What is installed was fitted before the chats from 20 on were written; with them no set that is
-only measured on changes beyond its noise (docs/why/ranker.md). "Left out" is measured by leaving out one conversation at a time; the others had seen some.
+only measured on changes beyond its noise (docs/why/ranker.md). "Left out" is measured by leaving out one conversation at a time;
+the others had seen some.
 """
 
 from __future__ import annotations

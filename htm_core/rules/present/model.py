@@ -22,7 +22,7 @@ from .features import FEATURES, features
 from .pairs import PAIR_FEATURES, Floats, pairs
 
 # A hit is put first if it is so much likelier than the first one: docs/why/supersession.md.
-CONFIDENT = 0.3
+CONFIDENT = 0.35
 
 
 @dataclass(frozen=True, slots=True)
