@@ -2,13 +2,14 @@
 
     python -m benchmarks.changing_facts PATH
     python -m benchmarks.changing_facts --written
+    python -m benchmarks.changing_facts --held-out
     python -m benchmarks.changing_facts --longmemeval PATH [--others N] [--cache FILE]
 
 Each line of the file is a dialogue: `messages` with `at`, `session`, `role` and `content`, a `question`, and by their places the
 `present_message` and the `former_messages`. Every dialogue is a user of one tenant, and is asked about by its own user. It is
 asked without the signal "present" and with it, with supersession off, on at the default threshold, and on at two lower ones, all
-on the same memories. `--written` takes the dialogues of benchmarks/present that were written by hand: the signal was learned
-from them, so that they only show that it is at work.
+on the same memories. `--held-out` takes the dialogues of benchmarks/present by the author from whom nothing was learned,
+`--written` those by the author of the rules.
 
 Of LongMemEval it asks the questions of the kinds knowledge-update and temporal-reasoning. There the present value is what the
 newest of the sessions with evidence says: its messages that have the answer. `--others` limits how many sessions without

@@ -10,9 +10,9 @@ seed. The held-out worlds were written before their author had seen the rules, a
 
 Beside these the dialogues of `benchmarks.present` are learned from, but for those of the fifth author.
 
-With --fit the weights are fitted on the development worlds
-and the dialogues, and written. Each is judged by weights that were fitted without it: without the person, or without a fifth of
-the dialogues. With --recall the worlds are remembered and asked about by the verbs. Intervals are Wilson's, of 95 %.
+With --fit the weights are fitted on the development worlds and the dialogues, and written. Each is judged by weights that were
+fitted without it: without the person, or without a fifth of the dialogues. With --recall the worlds are remembered and asked
+about by the verbs. Intervals are Wilson's, of 95 %.
 """
 
 from __future__ import annotations
