@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from htm_core.rules.trees import Trees
 
 Floats = NDArray[np.float64]
+DIGITS = 5  # of a leaf, behind the point
 # What any growth has: the same trees in every run.
 ALWAYS = {
     "bagging_fraction": 0.7, "bagging_freq": 1, "seed": 1, "num_threads": 1, "verbose": -1, "deterministic": True,
@@ -27,9 +28,6 @@ def grow(
     weight: Floats,
     *,
     group: list[int] | None = None,
-    begin: Floats | None = None,
-    unit: float = 1.0,
-    digits: int = 5,
 ) -> list[list[list[float]]]:
     """Trees over these rows, each as `Trees.read` takes it.
 
@@ -40,30 +38,27 @@ def grow(
         right: Whether it is what is looked for.
         weight: How much it counts.
         group: How many rows each list has, where lists are put in order.
-        begin: What each row scores before the first tree.
-        unit: What the trees say is divided by it.
-        digits: So many digits of a leaf are kept behind the point.
     """
     try:
         lightgbm = importlib.import_module("lightgbm")
     except ImportError:
         raise SystemExit("expected lightgbm, which grows the trees; pip install lightgbm") from None
-    data = lightgbm.Dataset(rows, right.astype(int), group=group, weight=weight, init_score=begin)
+    data = lightgbm.Dataset(rows, right.astype(int), group=group, weight=weight)
     booster = lightgbm.train({**ALWAYS, **growth}, data, rounds)
-    trees = [_tree(each["tree_structure"], unit, digits) for each in booster.dump_model()["tree_info"]]
-    said = booster.predict(rows, raw_score=True) / unit
-    assert np.abs(Trees.read(trees).score(rows) - said).max() < rounds * 10**-digits, "the trees say something else"
+    trees = [_tree(each["tree_structure"]) for each in booster.dump_model()["tree_info"]]
+    said = booster.predict(rows, raw_score=True)
+    assert np.abs(Trees.read(trees).score(rows) - said).max() < rounds * 10**-DIGITS, "the trees say something else"
     return trees
 
 
-def _tree(root: Mapping[str, Any], unit: float, digits: int) -> list[list[float]]:
+def _tree(root: Mapping[str, Any]) -> list[list[float]]:
     """A tree as its nodes, each with its feature, threshold, left and right, and last its leaves."""
     nodes: list[list[float]] = []
     leaves: list[float] = []
 
     def add(each: Mapping[str, Any]) -> int:
         if "leaf_value" in each:
-            leaves.append(round(float(each["leaf_value"]) / unit, digits))
+            leaves.append(round(float(each["leaf_value"]), DIGITS))
             return -len(leaves)
         place = len(nodes)
         nodes.append([each["split_feature"], float(each["threshold"]), 0, 0])
