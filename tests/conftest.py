@@ -312,6 +312,10 @@ def well() -> None:
 @pytest.fixture
 def tenant() -> str:
     """A tenant that no other test has."""
+    return _new_tenant()
+
+
+def _new_tenant() -> str:
     return f"tenant-{uuid.uuid4().hex[:12]}"
 
 
@@ -340,19 +344,18 @@ Make = Callable[..., Memory]
 def make(url: str | None, tenant: str, embedder: HashEmbedder, settings: Settings) -> Make:
     """Makes memories of this test's tenant."""
 
-    def memory(robot: str = "atlas", **options: Any) -> Memory:
-        return Memory(robot, **{"url": url, "tenant": tenant, "embedder": embedder, "settings": settings} | options)
-
-    return memory
+    return _makes(url, tenant, embedder, settings)
 
 
 @pytest.fixture(scope="module")
 def make_for_all(url: str | None) -> Make:
     """Makes memories of one tenant for all tests of a file, for what they only read."""
-    given = {"url": url, "tenant": f"tenant-{uuid.uuid4().hex[:12]}", "embedder": HashEmbedder(), "settings": SETTINGS}
+    return _makes(url, _new_tenant(), HashEmbedder(), SETTINGS)
 
+
+def _makes(url: str | None, tenant: str, embedder: HashEmbedder, settings: Settings) -> Make:
     def memory(robot: str = "atlas", **options: Any) -> Memory:
-        return Memory(robot, **given | options)  # type: ignore[arg-type]
+        return Memory(robot, **{"url": url, "tenant": tenant, "embedder": embedder, "settings": settings} | options)
 
     return memory
 
