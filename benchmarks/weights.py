@@ -82,11 +82,9 @@ class Explained:
         return [values[unit][name] for unit, name in SHOWN]
 
     def _lifted(self, own: Numbers) -> Numbers:
-        means = np.zeros(int(self.talks.max(initial=-1)) + 1)
-        for talk in range(len(means)):
-            means[talk] = np.sort(own[self.talks == talk])[-2:].mean()
-        mean = means[self.talks]
-        return np.asarray(mean * np.sqrt(np.minimum(1, own / np.maximum(mean, 1e-9))))
+        best = np.zeros(int(self.talks.max(initial=-1)) + 1)
+        np.maximum.at(best, self.talks, own)
+        return np.asarray(np.sqrt(own * best[self.talks]))
 
 
 def explained(case: Case, embedder: object | None) -> Iterator[Explained]:

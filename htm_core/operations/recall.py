@@ -298,6 +298,8 @@ def _find_with(engine: Engine, query: RecallQuery, speakers: Mapping[str, str]) 
         speakers=tuple(speakers),
         embedding=embedding,
         question_words=words,
+        # A vector says as much as the model knows of the question's words.
+        vector_share=query.vector_share * (1.0 if words is None else words.known),
         ranking=_ranking(engine, query, embedding),
         ranking_with_words=None if words is None else _ranking(engine, query, embedding, words=True),
     )

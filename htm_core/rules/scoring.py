@@ -52,6 +52,7 @@ ADDED_IN_FULL_TO = 0.9
 INTERACTION_ALONE, USUAL_NEARNESS = 0.1, 0.3
 # From this share of candidates on whose words are known they are compared.
 MOSTLY_KNOWN = 0.5
+BELOW = 0.99  # times the score of what has all words of a query, at most, for what has none of them
 WEEK = 7 * 86_400.0  # seconds
 
 
@@ -156,9 +157,11 @@ def best_candidates(found: Candidates, query: ScoringQuery, *, limit: int) -> li
     if near is not None:
         weight = INTERACTION_ALONE if features is None or ranking is None else ranking.interaction
         raised = ranked + query.signals.interaction * weight * near[place]
-    final = scores if features is None and near is None else _bounded(raised, scores)
+    whole = scores if features is None and near is None else _bounded(raised, scores)
     parts["ranker"] = np.zeros(len(place)) if features is None else _bounded(ranked, scores) - scores
-    parts["interaction"] = final - scores - parts["ranker"]
+    parts["interaction"] = whole - scores - parts["ranker"]
+    final = _below_all_words(whole, matched, asked=min(found.query_words, found.term_weights.shape[1] - 1))
+    parts["words"] = parts["words"] + final - whole
     counts = scores > 0 if query.by_words else np.ones(len(scores), dtype=np.bool_)
     if found.standing is not None:
         counts |= found.standing[place] & (final > 0)
@@ -295,19 +298,16 @@ def _at(wanted: Integers, ordered: tuple[Integers, Integers]) -> Integers:
 
 
 def _session_scores(found: Candidates, alone: Array) -> Array:
-    """How well the session of each mention answers, the mean of its two best ones, scaled by the mention's own score.
+    """How well the session of each mention answers: the geometric mean of the mention's own score and the best of its session.
 
-    What was said in no session is its own.
+    So a session supports what has something of its own, and lifts nothing above what answers better than all that it has. What was
+    said in no session is its own.
     """
     order = np.lexsort((-alone, found.conversations))
     begins = _begins(found.conversations[order])
-    first, of_session = begins.nonzero()[0], begins.cumsum() - 1
-    second = np.minimum(first + 1, len(order) - 1)
-    second = np.where(of_session[second] == of_session[first], second, first)
-    means = np.empty(len(alone))
-    means[order] = ((alone[order[first]] + alone[order[second]]) / 2)[of_session]
-    scale = np.sqrt(np.minimum(1.0, np.divide(alone, means, out=np.zeros_like(alone), where=means > 0)))
-    scores: Array = np.where(found.has_session, means * scale, alone)
+    best = np.empty(len(alone))
+    best[order] = alone[order[begins]][begins.cumsum() - 1]
+    scores: Array = np.where(found.has_session, np.sqrt(np.maximum(0.0, alone * best)), alone)
     return scores
 
 
@@ -407,6 +407,18 @@ def _bounded(raised: Array, scores: Array) -> Array:
     return bounded
 
 
+def _below_all_words(scores: Array, matched: Integers, *, asked: int) -> Array:
+    """The scores with those of nodes that have none of the query's words below the best of those that have all of them.
+
+    In a script that a model does not know, unrelated texts are near to each other; words are words in any.
+    """
+    complete = matched >= max(1, asked)
+    if not complete.any():
+        return scores
+    below: Array = np.where(matched == 0, np.minimum(scores, BELOW * scores[complete].max()), scores)
+    return below
+
+
 def _nearness_of_words(found: Candidates, query: ScoringQuery) -> Array | None:
     """How much nearer than mostly the words of each node come to those of the question; None where too few are known.
 
@@ -418,7 +430,8 @@ def _nearness_of_words(found: Candidates, query: ScoringQuery) -> Array | None:
     known = ~np.isnan(near)
     if not known.any() or known.mean() < MOSTLY_KNOWN:
         return None
-    return np.where(known, near, near[known].mean()) - USUAL_NEARNESS
+    # Words that the model does not know say nothing of how near a text is.
+    return np.where(known, near, near[known].mean()) - USUAL_NEARNESS * query.question_words.known
 
 
 def _share_of_best(values: Array) -> Array:

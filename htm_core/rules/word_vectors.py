@@ -29,10 +29,18 @@ _SIGNS = ((np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) * 2.0 
 
 @dataclass(frozen=True, slots=True)
 class QuestionWords:
-    """The words of a question: their vectors of length one (words, NUMBERS), and how much each counts, together 1."""
+    """The words of a question: their vectors of length one (words, NUMBERS), and how much each counts.
+
+    Together they count 1, less the share of the words that the model does not know.
+    """
 
     vectors: Floats
     weights: Floats
+
+    @property
+    def known(self) -> float:
+        """The share of the question that the model knows, from 0 to 1."""
+        return round(float(self.weights.sum()), 4)  # they are small numbers of which the sum is only nearly 1
 
 
 def packed(vectors: Floats) -> bytes:

@@ -88,7 +88,8 @@ def test_a_score_is_from_0_to_1_and_its_parts_add_up_to_it(found: Candidates) ->
     for each in best_candidates(found, asked(question_words=WORDS, ranking_with_words=LOUD), limit=50):
         assert 0 <= each.score <= 1
         assert each.score == pytest.approx(sum(each.parts.values()))
-        assert all(part >= 0 for name, part in each.parts.items() if name not in ("ranker", "interaction"))
+        assert all(part >= 0 for name, part in each.parts.items() if name not in ("ranker", "interaction", "words"))
+        assert each.parts["words"] >= 0 or not each.matched
 
 
 @given(candidates())
@@ -251,3 +252,32 @@ def test_weeks_outside_of_windows_are_those_to_the_nearest() -> None:
     times = np.array([each.timestamp() for each in moments])
     assert weeks_outside(times, [MAY]) == pytest.approx([2.0, 0.0, 1.0])
     assert weeks_outside(times, [MAY, Window(start=moments[2], stop=None)]) == pytest.approx([2.0, 0.0, 0.0])
+
+
+@given(candidates())
+def test_a_conversation_lifts_nothing_above_what_answers_better_than_all_that_it_has(found: Candidates) -> None:
+    count = len(found.nodes)
+    once = replace(
+        found, node_of=np.arange(count), conversations=found.conversations[:count], has_session=found.has_session[:count],
+        seqs=found.seqs[:count], roles=found.roles[:count], names=found.names[:count], times=found.times[:count],
+        in_conversation=found.in_conversation[:count], query_words=10,
+    )  # fmt: skip
+    query = asked(ranked=False, speaker=None, moments=())
+    best = best_candidates(once, query, limit=50)
+    own = {each.place: sum(each.parts[name] for name in ("vector", "words", "context", "tags")) for each in best}
+    score = {each.place: each.score for each in best}
+    for one in own:
+        for other in own:
+            beside = [own[place] for place in own if once.conversations[place] == once.conversations[other]]
+            if own[one] > max(beside):
+                assert score[one] > score[other]
+
+
+@given(candidates())
+def test_what_has_none_of_the_words_stays_below_what_has_all_of_them(found: Candidates) -> None:
+    words = found.term_weights.copy()
+    words[0, 1:] = 0.1
+    query = asked(question_words=WORDS, ranking_with_words=LOUD)
+    best = best_candidates(replace(found, term_weights=words), query, limit=50)
+    complete = max((each.score for each in best if each.matched == 4), default=1.0)
+    assert all(each.score < complete for each in best if each.matched == 0)

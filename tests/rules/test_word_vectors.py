@@ -78,3 +78,13 @@ def test_any_bytes_that_are_stored_give_numbers_in_range(some: bytes) -> None:
 
 def test_a_question_without_words_is_near_to_nothing() -> None:
     assert np.isnan(nearness(QuestionWords(words(0), np.zeros(0, np.float32)), [packed(words(1))])).all()
+
+
+def test_a_word_that_a_model_does_not_know_says_nothing_of_a_question() -> None:
+    words = pytest.importorskip("htm_core.models.minilm.words")
+    states = np.random.default_rng(1).standard_normal((5, 384)).astype(np.float32)
+    known = words.question_words([101, 3_000, 9_000, 4_000, 102], states)
+    partly = words.question_words([101, 3_000, words.UNKNOWN, 4_000, 102], states)
+    assert known.known == 1
+    assert partly.weights[1] == 0
+    assert 0 < partly.known < 1

@@ -48,3 +48,38 @@ def test_numbers_and_short_words_are_whole_words_without_a_stemmer(make: Make) -
         memory.remember("Dom stoi.")
         assert not memory.recall("471199", mode="text", hold=False)
         assert not memory.recall("domy", mode="text", hold=False)
+
+
+class Unlettered:
+    """An embedder to which all texts are alike, as texts of a language are that a model has not learned."""
+
+    model = "unlettered"
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [[0.0, 0.0, 1.0] if text == "OK." else [1.0, 0.1 * (len(text) % 7), 1.5] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return [1.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("remark", "fact", "question"),
+    [
+        (
+            "Heute war das Wetter in Ort {} recht mild.",
+            "Der Schlüssel liegt unter der Regentonne.",
+            "Wo liegt denn mein Schlüssel?",
+        ),
+        ("今日の町{}の天気は穏やかでした。", "キューのポート設定が間違っていた", "キューはどうなりましたか"),
+        ("كان الطقس اليوم في البلدة {} معتدلاً.", "مفتاح المخزن تحت أصيص الريحان.", "أين مفتاح المخزن الآن"),
+    ],
+)
+def test_conversations_about_other_things_do_not_bury_what_has_the_words(
+    make: Make, remark: str, fact: str, question: str
+) -> None:
+    with make(embedder=Unlettered(), embed="now") as memory:
+        memory.remember(fact, role="user", session="fact")
+        memory.remember("OK.", role="assistant", session="fact")
+        for number in range(20):
+            memory.remember(remark.format(number), role="user", session=f"remarks {number // 5}")
+        assert memory.recall(question, hold=False)[0].content == fact

@@ -24,6 +24,7 @@ FIRST_WORD, LAST_WORD = (
     1_996,
     29_999,
 )  # in the vocabulary: "the", and the rarest; before them are signs and single letters
+UNKNOWN = 100  # the place of the sign for all words that the vocabulary does not have
 LEAST_OF_QUESTION = 0.4  # what each token of a question counts beside what it says: they are few, and all were meant
 LEAST_WEIGHT = 0.3  # of a token of a passage that is kept; so little has about what stands in every other sentence
 
@@ -46,9 +47,11 @@ def passage_words(tokens: Sequence[int], states: NDArray[np.float32]) -> bytes:
 
 
 def question_words(tokens: Sequence[int], states: NDArray[np.float32]) -> QuestionWords:
-    """The words of a question, with their weights; `states` are tokens × 384."""
-    weights = LEAST_OF_QUESTION + weights_of(tokens[1:-1])
-    return QuestionWords(_squeezed(states[1:-1]), weights / max(float(weights.sum()), LEAST_OF_QUESTION))
+    """The words of a question, with their weights, 0 for what the model does not know; `states` are tokens × 384."""
+    ids = np.asarray(tokens, np.int64)[1:-1]
+    weights = LEAST_OF_QUESTION + weights_of(ids)
+    shares = np.where(ids == UNKNOWN, np.float32(0), weights / max(float(weights.sum()), LEAST_OF_QUESTION))
+    return QuestionWords(_squeezed(states[1:-1]), shares)
 
 
 def _squeezed(states: NDArray[np.float32]) -> NDArray[np.float32]:
