@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -20,7 +21,7 @@ from htm_core import Memory, ProfileLine, Recall, Scope
 from htm_core.integration.attachments import stands_in
 from htm_core.integration.choices import LARGEST_LIMIT, Choices
 from htm_core.integration.deadline import Deadline, MemorySkipped
-from htm_core.integration.follow_ups import SaidBefore, asks_further, in_full
+from htm_core.integration.follow_ups import SENT_AT_ONCE, SaidBefore, asks_further, in_full
 from htm_core.integration.hit_metadata import KEY
 from htm_core.integration.messages import storable_name
 from htm_core.integration.origin import Origin, trusted
@@ -303,12 +304,18 @@ def _said_before(question: str, messages: Sequence[BaseMessage]) -> list[SaidBef
 def last_question(messages: Sequence[BaseMessage]) -> tuple[object, str]:
     """What a person said last, which may have no words, after a key that tells this message from others.
 
-    Where no person speaks, as when results of tools come alone, the first message gives the key.
+    Messages that the same person sent right before it, up to three in all, are part of it: "Where is my boat?", "Thanks!". Where no
+    person speaks, as when results of tools come alone, the first message gives the key.
     """
-    last = next((each for each in reversed(messages) if is_from_person(each)), None)
-    if last is None:
+    at = max((place for place, each in enumerate(messages) if is_from_person(each)), default=None)
+    if at is None:
         return messages[0].id if messages else None, ""
-    return last.id, str(last.text)
+    last = messages[at]
+    together = takewhile(
+        lambda each: is_from_person(each) and each.name == last.name,
+        reversed(messages[max(0, at + 1 - SENT_AT_ONCE) : at + 1]),
+    )
+    return last.id, "\n\n".join(filter(None, reversed([str(each.text) for each in together])))
 
 
 # -- showing ----------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
@@ -19,7 +20,7 @@ from htm_core import Draft, Hit, HTMError, InvalidInput, Memory, Mention, Profil
 from htm_core.integration.attachments import without_shown_files
 from htm_core.integration.choices import NAMES, Choices, TimeframeLike, check_choices
 from htm_core.integration.deadline import MemorySkipped
-from htm_core.integration.follow_ups import SaidBefore, in_full
+from htm_core.integration.follow_ups import SENT_AT_ONCE, SaidBefore, in_full
 from htm_core.integration.keep import Keep
 from htm_core.integration.messages import searchable
 from htm_core.integration.option_names import check_known, with_arguments_of
@@ -314,18 +315,19 @@ class HTMMemory(BaseMemory):
         )
         room -= count(known, count_tokens=self._count_tokens) if known else 0
         before = _said_before(entries, question)
+        asked = _with_sent_before(entries, question)
         # Where the answer is to be that there is no evidence, nothing else may look like evidence.
         hits = (
             ()
             if consulted and consulted.refusal
-            else self._recall(question, turn, choices, speaker=_speaker_of(input), before=before)
+            else self._recall(asked, turn, choices, speaker=_speaker_of(input), before=before)
         )
         reserve = min(self.recall_tokens, int(max(0, room) * RECALL_SHARE)) if hits else 0
         window, files = self._window(entries, room - reserve)
         quoted = {each.content for each in consulted.grounding.evidence} if consulted else set()
         from_memory = recalled_message(
             without_shown_files(hits, session=self.session_id, shown=files),
-            question if self.rewrite else in_full(question, before),
+            asked if self.rewrite else in_full(asked, before),
             token=self._token,
             shown={words_of(each) for each in window} | {question} | quoted,
             limit=choices.limit,
@@ -599,6 +601,19 @@ def _is_last_said(entries: Entries, question: str) -> bool:
     """Whether a question is what the user said last, so that the window ends with its turn."""
     last = _last_said(entries)
     return last is not None and words_of(message_of(last)) == question
+
+
+def _with_sent_before(entries: Entries, question: str) -> str:
+    """A question with what the same person sent right before it, up to three messages in all: "Where is my boat?", "Thanks!"."""
+    if not _is_last_said(entries, question):
+        return question
+    at = max(place for place, (_, mention) in enumerate(entries) if mention.role == MessageRole.USER.value)
+    last = entries[at][1]
+    together = takewhile(
+        lambda mention: (mention.role, mention.name) == (last.role, last.name),
+        (mention for _, mention in reversed(entries[max(0, at + 1 - SENT_AT_ONCE) : at + 1])),
+    )
+    return "\n\n".join(filter(None, reversed([words_of(message_of(mention)) for mention in together])))
 
 
 def _said_before(entries: Entries, question: str) -> list[SaidBefore]:

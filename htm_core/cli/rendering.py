@@ -88,7 +88,8 @@ def key_value_table(rows: Iterable[tuple[str, str]]) -> Table:
 
 def recall_notes(found: Recall) -> list[str]:
     """What a reader should know about a recall besides its hits: other words or times were searched, or a part failed."""
-    notes = [found.timeframe and found.timeframe.note, found.corrections_note, found.degraded, found.fallback]
+    when = found.timeframe and found.timeframe.note
+    notes = [found.searched_note, when, found.corrections_note, found.degraded, found.fallback]
     return [note for note in notes if note]
 
 

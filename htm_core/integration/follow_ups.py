@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from ..rules.fusion import reciprocal_rank
+from ..rules.text.asked import asked_words
 from ..rules.text.follow_ups import SaidBefore as SaidBefore  # the adapters have them from here
 from ..rules.text.follow_ups import asks_further as asks_further
 from ..rules.text.follow_ups import queries_of as queries_of
@@ -14,12 +15,13 @@ from ..types import Recall
 
 T = TypeVar("T")
 
+SENT_AT_ONCE = 3  # so many messages of one person, one right after the other, are asked as one at most
 RANK_CONSTANT = 10  # added to a place before its inverse counts: docs/why/follow-ups.md
 
 
 def in_full(question: str, earlier: Sequence[SaidBefore]) -> str:
     """What a question asks, with what it leans on: for whoever looks for the part of a memory that answers it."""
-    return queries_of(question, earlier)[-1]
+    return asked_words(queries_of(question, earlier)[-1])
 
 
 def joined(question: str, found: Sequence[Recall], *, limit: int) -> Recall:

@@ -44,18 +44,20 @@ def expand(expander: CheckedExpander | None, question: str, *, seconds: float) -
     return Expansion(questions, (time.perf_counter() - began) * 1e3, fallback)
 
 
-def best_of(found: Sequence[Recall], *, limit: int) -> Recall:
+def best_of(found: Sequence[Recall], others: Sequence[Recall] = (), *, limit: int) -> Recall:
     """What several searches have found as one recall: each memory once, as the search found it in which it is worth most.
 
-    The first is the search for the question itself, and the recall is its own in everything else. Worth is relevance, which
+    `found` is of the question itself, or of its parts, of which the first one's recall is kept in everything else; `others` are of
+    other questions for it. Worth is relevance, which
     compares between questions, and score together; what another question found counts a little less, since it may be beside the
     point. A hit gets the score of its place, as if one search had found them all. Measured in docs/why/plugs.md.
     """
-    if len(found) == 1:
-        return found[0]
+    everything = [*found, *others]
+    if len(everything) == 1:
+        return everything[0]
     best: dict[str, tuple[float, Hit]] = {}
-    for recall in found:
-        share = 1.0 if recall is found[0] else OTHERS_SHARE
+    for number, recall in enumerate(everything):
+        share = 1.0 if number < len(found) else OTHERS_SHARE
         for hit in recall:
             worth = share * (hit.relevance + hit.score)
             if hit.node.id not in best or worth > best[hit.node.id][0]:
@@ -66,8 +68,8 @@ def best_of(found: Sequence[Recall], *, limit: int) -> Recall:
         replace(hit, score=score, signals={**hit.signals, "expander": score - hit.score})
         for hit, score in zip(hits, scores, strict=True)
     )
-    degraded = next((recall.degraded for recall in found if recall.degraded), None)
-    return replace(found[0], hits=placed, degraded=degraded, timings=total([recall.timings for recall in found]))
+    degraded = next((recall.degraded for recall in everything if recall.degraded), None)
+    return replace(found[0], hits=placed, degraded=degraded, timings=total([recall.timings for recall in everything]))
 
 
 def total(timings: Sequence[Timings]) -> Timings:

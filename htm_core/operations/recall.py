@@ -23,7 +23,9 @@ from ..rules.filters.filters import compile_where
 from ..rules.fusion import reciprocal_rank
 from ..rules.limits import RESULTS
 from ..rules.ranking import Weights, weights_for
+from ..rules.relevance import CERTAIN
 from ..rules.text import query_signals, spelling
+from ..rules.text.asked import asked_in
 from ..rules.text.near_duplicates import copies
 from ..rules.text.passages import lexical_query
 from ..rules.text.phrases import quoted_phrases
@@ -55,6 +57,7 @@ _log = logging.getLogger("htm.recall")
 VECTOR_SHARE = 0.4
 SMALLEST_POOL = 30  # candidates of each arm
 SMALLEST_VECTOR_POOL = 20  # and of mode="vector", where they are the answer; several may be passages of one node
+PASTED_SHARE = 4  # one of so many hits, at most, is about what is pasted beside a question
 MORE = 4  # times as many hits are searched for when copies fill up a limit
 # With timeframe="auto", the times that a query names hold an answer if a hit from them has at least this relevance.
 ANSWERS = 0.1
@@ -86,8 +89,11 @@ def prepare(
     signals: Mapping[str, float] | None = None,
 ) -> RecallQuery:
     """Check what `Memory.recall` was given; raises `InvalidInput`, and nothing is searched or embedded then."""
-    text = whole = validation.check_query(query)
+    text = validation.check_query(query)
     validation.check_choice(mode, get_args(Mode), what="mode")
+    # Words alone are searched for as they are given.
+    asked = None if mode == "text" else asked_in(query)
+    text = whole = text if asked is None else validation.check_query(asked.parts[0])
     if scope is not None:
         validation.check_choice(scope, get_args(Scope), what="scope")
     if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 0):
@@ -126,6 +132,7 @@ def prepare(
         moments=_moments(engine, text, weights),
         timeframe=applied,
         model=engine.embedder.name,
+        asked=asked,
     )
     if applied is None or timeframe != "auto":
         return prepared
@@ -175,7 +182,8 @@ def answer(engine: Engine, query: RecallQuery, *, alone: bool = False) -> Recall
     expander or a reranker that fails is left out, and `fallback` says so.
     """
     expander, reranker = (None, None) if alone else (engine.expander, engine.reranker)
-    expansion = expand(expander, query.query, seconds=engine.settings.expander_timeout)
+    question = query.query if query.asked is None else query.asked.words
+    expansion = expand(expander, question, seconds=engine.settings.expander_timeout)
     candidates = 0 if reranker is None else engine.settings.reranker_candidates
     asks_now = reranker is None and may_put_present_first(engine, query)
     candidates = max(candidates, CONSIDERED if asks_now else 0)
@@ -188,7 +196,7 @@ def answer(engine: Engine, query: RecallQuery, *, alone: bool = False) -> Recall
     if expander is not None:
         timings = replace(found.timings, expander=expansion.milliseconds)
         found = replace(found, fallback=expansion.fallback, timings=timings)
-    found = reranked(reranker, found, seconds=engine.settings.reranker_timeout)
+    found = reranked(reranker, found, question=question, seconds=engine.settings.reranker_timeout)
     edges = edges_around(engine, query, found, doubtful=asks_now)
     if asks_now:
         found = present_answer_first(engine, query, found, suspected=edges.suspected())
@@ -226,14 +234,42 @@ def _find_all(engine: Engine, query: RecallQuery, questions: Sequence[str], *, a
 
     A memory that no question finds among its first may still be the best for all of them: each is asked for all its candidates.
     """
-    limit = max(query.limit, at_least, SMALLEST_POOL if questions else 0)
+    shown, limit = query.limit, max(query.limit, at_least, SMALLEST_POOL if questions else 0)
     if (limit, at_least) != (query.limit, 0):
         query = replace(query, limit=limit, pool=max(query.pool, at_least))
-    more = (
-        replace(query, query=text, text=text, moments=_moments(engine, text, query.signal_weights))
-        for text in questions
-    )
-    return best_of([_find(engine, each) for each in (query, *more)], limit=limit)
+
+    def find(text: str) -> Recall:
+        """What one more question finds."""
+        moments = _moments(engine, text, query.signal_weights)
+        return _find(engine, replace(query, query=text, text=text, moments=moments))
+
+    asked = query.asked
+    parts = [] if asked is None else [find(validation.check_query(part)) for part in asked.parts[1:]]
+    if asked is not None and not asked.surely:
+        parts.append(find(validation.check_query(asked.beside)))
+    found = best_of([_find(engine, query), *parts], [find(text) for text in questions], limit=limit)
+    if asked is None:
+        return found
+    found = replace(found, searched=asked.parts)
+    return _with_gist(found, find(validation.check_query(asked.beside)), shown=shown) if asked.surely else found
+
+
+def _with_gist(found: Recall, gist: Recall, *, shown: int) -> Recall:
+    """What the parts of a message find that ask, with what is surely known of the rest in the last quarter of the `shown` places.
+
+    The hits of the rest get no more than the score of the place where they stand.
+    """
+    known = {hit.node.id for hit in found}
+    sure = [hit for hit in gist if hit.relevance >= CERTAIN and hit.node.id not in known][: shown // PASTED_SHARE]
+    at = min(len(found), shown - len(sure))
+    lowest = found[at - 1].score if at else 1.0
+    added = [_scored(hit, min(hit.score, lowest)) for hit in sure]
+    hits = (*found.hits[:at], *added, *found.hits[at:])
+    return replace(found, hits=hits, timings=total([found.timings, gist.timings]))
+
+
+def _scored(hit: Hit, score: float) -> Hit:
+    return replace(hit, score=score, signals={**hit.signals, "pasted": score - hit.score})
 
 
 def _find(engine: Engine, query: RecallQuery) -> Recall:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("htm.recall")
 
 
-def reranked(reranker: CheckedReranker | None, found: Recall, *, seconds: float) -> Recall:
+def reranked(reranker: CheckedReranker | None, found: Recall, *, question: str, seconds: float) -> Recall:
     """A recall with its hits in the order of the reranker; as it was, with the reason, where that fails or is too slow.
 
     A hit gets the score and the relevance of the place to which it moves: the numbers of models differ in scale, and what counts by
@@ -29,7 +29,7 @@ def reranked(reranker: CheckedReranker | None, found: Recall, *, seconds: float)
     began = time.perf_counter()
     hits, fallback = found.hits, found.fallback
     try:
-        order = reranker.order(found.query, [_shown(hit) for hit in hits], [hit.score for hit in hits], seconds=seconds)
+        order = reranker.order(question, [_shown(hit) for hit in hits], [hit.score for hit in hits], seconds=seconds)
         hits = _in_order(hits, order)
     except ModelError as error:
         _log.warning("recall without the reranker: %s", type(error).__name__)

@@ -12,6 +12,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from ..rules.ranking import Weights
+from ..rules.text.asked import AskedParts
 from ..rules.text.spelling import RIGHT, Doubtful
 from ..settings import Signals
 from ..types import AppliedTimeframe, Match, Mention, Mode, Node, Window
@@ -81,7 +82,8 @@ class RecallQuery:
     candidates, and the vector's score counts for `vector_share` beside the words'. `forms` are the words that may be names.
     `ranking` is what the ranker weighs by; without it nothing is added to the score. `question_words` are what the words of
     passages are compared with, and `ranking_with_words` what is weighed by then; None: they are not compared. `doubtful` are
-    words that memories may spell otherwise, `added` those that are searched for beside the text.
+    words that memories may spell otherwise, `added` those that are searched for beside the text. `asked` is what a long query
+    asks, where `text` is the first of its parts; None where the text is all of it.
     """
 
     query: str
@@ -110,6 +112,7 @@ class RecallQuery:
     embedding: Sequence[float] | None = None
     question_words: QuestionWords | None = field(default=None, compare=False)
     model: str
+    asked: AskedParts | None = None
 
     @property
     def of_everybody(self) -> bool:

@@ -134,6 +134,7 @@ class Recall(Sequence[Hit]):
     `fallback` says in a sentence why the reranker or the expander was left out; None where nothing was.
     `timeframe` says which times were searched; None if all of them were.
     `corrections` has the words of the query that no memory has, each with what was searched for instead or as well.
+    `searched` has the parts of a long query that ask, where these were searched for and the rest beside them; else it is empty.
     """
 
     query: str
@@ -143,6 +144,14 @@ class Recall(Sequence[Hit]):
     timeframe: AppliedTimeframe | None = None
     timings: Timings = field(default_factory=Timings)
     corrections: Mapping[str, str] = field(default_factory=dict)
+    searched: tuple[str, ...] = ()
+
+    @property
+    def searched_note(self) -> str | None:
+        """What was searched for of a long query, in a sentence; None where it was all of it."""
+        return (
+            f"Searched for: {' / '.join(' '.join(part.split()) for part in self.searched)}" if self.searched else None
+        )
 
     @property
     def corrections_note(self) -> str | None:

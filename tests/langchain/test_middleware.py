@@ -100,6 +100,19 @@ def test_a_conversation_brought_along_whole_is_fitted_too(make: Make) -> None:
     assert FACT in str(model.seen[0][-2].text)
 
 
+@pytest.mark.parametrize(
+    "sent", [[QUESTION, "Thanks!"], ["Hi.", QUESTION, "Thanks!"], [f"{long_talk(3) * 9}\n\n{QUESTION}"]]
+)
+def test_a_question_is_recalled_for_beside_another_message_and_beside_a_paste(make: Make, sent: list[str]) -> None:
+    model = scripted()
+    agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), profile_budget=0)])
+    agent.invoke(said(FACT), config("before"))
+    for at in range(12):
+        agent.invoke(said(small_talk(at)), config("talk"))
+    agent.invoke(said(*sent), config("now"))
+    assert any(FACT in text for text in texts(model.seen[-1]))
+
+
 def test_recalled_words_are_marked_as_data_and_stand_before_the_question(make: Make) -> None:
     make(user="ann").remember(FACT, session="old")
     model = scripted()

@@ -62,6 +62,23 @@ def test_a_conversation_far_longer_than_the_limit_stays_within_it_and_an_early_f
     assert len(chat.get_all()) == 302
 
 
+@pytest.mark.parametrize("given", [None, "Thanks!"])
+def test_two_messages_of_one_input_are_both_recalled_for(chat: HTMMemory, given: str | None) -> None:
+    chat.put_messages([said(FACT, "user"), said("How lovely.")])
+    talk(chat, 150)
+    chat.put_messages([said("Which instrument does Ada play, the cello?", "user"), said("Thanks!", "user")])
+    assert FACT in "".join(text or "" for text in texts(chat.get(given)))
+
+
+def test_a_question_below_a_paste_is_recalled_for(chat: HTMMemory) -> None:
+    chat.put_messages([said(FACT, "user"), said("How lovely.")])
+    talk(chat, 150)
+    paste = "Tariffs of the ports are sent to the office before Friday. " * 20
+    assert FACT in "".join(
+        text or "" for text in texts(chat.get(f"{paste}\n\nWhich instrument does Ada play, the cello?"))
+    )
+
+
 def test_every_message_is_in_the_database_once_put_returns(chat: HTMMemory, make: Make) -> None:
     chat.put(said(FACT, "user"))
     assert [mention.content for mention in make("another").timeline(session="s1")] == [FACT]
