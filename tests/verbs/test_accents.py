@@ -146,3 +146,25 @@ def test_a_tag_is_found_without_its_accents(memory: Memory) -> None:
     memory.remember("We stay at home on Mondays.")
     hits = memory.recall("which cafe on Sundays", mode="text", hold=False, explain=True)
     assert hits[0].signals["tags"] > 0
+
+
+FORMS = [
+    ("مُحَمَّد", "محمد"), ("أحمد", "احمد"), ("إبراهيم", "ابراهيم"), ("آمال", "امال"), ("المستشفى", "المستشفي"), ("المدرسة", "المدرسه"),
+    ("محـــمد", "محمد"), ("کتاب", "كتاب"), ("٤٧", "47"), ("۴۷", "47"), ("שָׁלוֹם", "שלום"), ("הַמַּפְתֵּחַ", "המפתח"), ("बाज़ार", "बाजार"), ("४७", "47"),
+    ("カタカナ", "かたかな"), ("ﾊﾝｶｸ", "ハンカク"), ("ガレージ", "がれーじ"), ("학점인정", "학점인정"), ("IŞIK", "işik"), ("İstanbul", "ISTANBUL"),
+    ("Mül\u00adler", "Müller"), ("pass\u200bword", "password"), ("καφέ", "ΚΑΦΕ"), ("ёжик", "ежик"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_the_forms_of_a_word_in_any_script_find_each_other(make: Make, form: str) -> None:
+    """By words alone, whichever of the two was said and which is asked for."""
+    missed = list[tuple[str, str]]()
+    settings = SETTINGS.model_copy(update={"spelling": False})
+    for number, pair in enumerate(FORMS):
+        for said, asked in (pair, pair[::-1]):
+            with make(tenant=f"{form} {number} {said}", settings=settings) as memory:
+                memory.remember(f"{unicodedata.normalize(form, said)} stands here.")
+                if len(found(memory, asked)) != 1:
+                    missed.append((said, asked))
+    assert missed == []

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from unicodedata import normalize
 
+# The soft hyphen, the space and the joiner without a width, and the mark of byte order.
+_UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
+
 
 def fold(text: str) -> str:
     """Spell upper and lower case, full width and half width, composed and decomposed letters the same.
 
-    The result is the NFKC form of the case-folded text. PostgreSQL's `lower` would depend on the server's locale.
+    The result is the NFKC form of the case-folded text, without marks inside of words that nobody sees. PostgreSQL's `lower` would
+    depend on the server's locale. Accents and vowel marks go in the database (`fold_accents`).
     """
     if text.isascii():
         return text.lower()
-    return normalize("NFKC", normalize("NFKC", text).casefold())
+    return normalize("NFKC", normalize("NFKC", text.translate(_UNSEEN)).casefold())
 
 
 def words(text: str) -> frozenset[str]:

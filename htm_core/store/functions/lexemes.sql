@@ -15,16 +15,25 @@ begin atomic
         from unnest(words) u, lateral (select coalesce(array_length(u.positions, 1), 1)::float8 as tf) o group by 1) x;
 end;
 
--- A text without the accents of Latin and Greek letters: "Öberg" and "Oberg", "Straße" and "Strasse" become the same. Where a mark
--- makes another letter ("й", "が") it stays; only "ё" is often typed as "е". ASCII, which most texts are, comes back as it is.
+-- A text without the accents of Latin and Greek letters: "Öberg" and "Oberg", "Straße" and "Strasse" become the same. So do Arabic
+-- with and without vowel marks, hamza on its carrier and the long stroke, with the Persian forms of its letters; Hebrew with and without
+-- points; Hindi with and without its nukta; katakana and hiragana; and the digits of Arabic and Hindi. Where a mark makes another letter
+-- ("й", "が") it stays; only "ё" is often typed as "е". ASCII, which most texts are, comes back as it is.
 create or replace function htm.fold_accents(body text) returns text language sql immutable strict parallel safe
 begin atomic
   select case when octet_length(body) = length(body) then body else
-    normalize(regexp_replace(
+    normalize(regexp_replace(regexp_replace(
       replace(replace(replace(replace(replace(replace(replace(replace(
-        translate(normalize(body, NFKD), 'øØłŁđĐðÐħĦıŧŦ', 'oOlLdDdDhHitT'),
+        translate(normalize(body, NFKD), 'øØłŁđĐðÐħĦıŧŦ'
+          'ٱىیةک٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹०१२३४५६७८९'
+          'ァアィイゥウェエォオカガキギクグケゲコゴサザシジスズセゼソゾタダチヂッツヅテデトドナニヌネノハバパヒビピフブプヘベペホボポマミムメモャヤュユョヨラリルレロヮワヰヱヲンヴヵヶヽヾ',
+          'oOlLdDdDhHitT'
+          'اييهك012345678901234567890123456789'
+          'ぁあぃいぅうぇえぉおかがきぎくぐけげこごさざしじすずせぜそぞただちぢっつづてでとどなにぬねのはばぱひびぴふぶぷへべぺほぼぽまみむめもゃやゅゆょよらりるれろゎわゐゑをんゔゕゖゝゞ'),
         'ß', 'ss'), 'ẞ', 'SS'), 'æ', 'ae'), 'Æ', 'AE'), 'œ', 'oe'), 'Œ', 'OE'), 'þ', 'th'), 'Þ', 'TH'),
-      '([A-Za-z\u0370-\u03ff\u0435\u0415])[\u0300-\u036f]+', '\1', 'g'), NFC) end;
+      '([A-Za-z\u0370-\u03ff\u0435\u0415])[\u0300-\u036f]+', '\1', 'g'),
+      '[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u093c]+',
+      '', 'g'), NFC) end;
 end;
 
 -- The words of a text that has accents, each as a lexeme without them, as the lexeme of how it is written, and with its place.
