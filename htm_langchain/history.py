@@ -21,6 +21,7 @@ from .messages import draft_of, is_from_person, is_inserted, leading_system, mes
 from .options import check_whole
 from .retrieval import PromptRecall, recalled_message, shown_texts, without_shown_files
 from .run_inputs import NOT_GIVEN, loaded_for, note_inputs
+from .thoughts import without_earlier_thoughts
 from .tokens import count
 from .window import fit
 
@@ -149,8 +150,10 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
         return None if self.budget is None else self.budget // MIN_TOKENS + 1
 
     def _shown(self, entries: Entries, recalled: Sequence[Document]) -> list[BaseMessage]:
-        whole = _messages(entries)
-        window: list[Any] = whole
+        whole: list[Any] = _messages(entries)
+        window = (
+            whole if loaded_for() is None else without_earlier_thoughts(whole)
+        )  # for a model, and not for a program
         reserve = RECALL_BUDGET if recalled else 0
         if self.budget is not None:
             reserve = min(reserve, int(RECALL_SHARE * self.budget))

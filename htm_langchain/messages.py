@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import (
@@ -23,10 +23,12 @@ from htm_core.integration import exact_json
 from htm_core.integration.attachments import files_said
 from htm_core.integration.messages import (
     LANGCHAIN_MESSAGE,
+    is_thought,
     read_payload,
     safe_repr,
     searchable,
     storable_name,
+    without_thoughts,
     write_payload,
 )
 from htm_core.integration.origin import EXTERNAL, quoted
@@ -124,8 +126,17 @@ def stored_id(id: str) -> str:
 
 
 def words_of(message: BaseMessage) -> str:
-    """The words of a message that can be searched; may be empty."""
-    return searchable(str(message.text))
+    """The words of a message that can be searched, which a model's thoughts are not; may be empty."""
+    text = str(message.text) if isinstance(message.content, str) else "".join(_texts(message.content))
+    return searchable(without_thoughts(text) if isinstance(message, AIMessage) else text)
+
+
+def _texts(content: Sequence[str | dict[Any, Any]]) -> Iterator[str]:
+    for block in content:
+        if isinstance(block, str):
+            yield block
+        elif block.get("type") == "text" and isinstance(block.get("text"), str) and not is_thought(block):
+            yield block["text"]
 
 
 def role_of(message: BaseMessage) -> str | None:

@@ -21,6 +21,7 @@ from htm_core.integration.shorten import Parts, Shortener, texts_within, with_te
 from htm_core.integration.window import MessageGroup, group_tool_calls, largest, stable_window
 
 from .messages import is_from_person, leading_system
+from .thoughts import without_earlier_thoughts
 from .tokens import Counts, count
 
 # When the window moves, it moves until at most this share of the room is taken.
@@ -49,7 +50,7 @@ def fit(
     back as fits, the last group at least. The middle of a text that is too long is left out, with a line that says so; the
     messages that were given are not changed.
     """
-    system, groups = grouped(messages, counts=counts)
+    system, groups = grouped(without_earlier_thoughts(messages), counts=counts)
     shortener: Shortener[AnyMessage] = Shortener(lambda message: counts([message]), parts)
     if system and counts(system) > largest(room):
         one = SystemMessage("\n\n".join(str(each.text) for each in system))

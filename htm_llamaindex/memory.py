@@ -35,7 +35,7 @@ from . import grounding as evidence
 from . import handles, keep_rules
 from .attachments import with_shown_files
 from .log import Entries, TurnLog, drafts_of, set_log, tell_degraded, unsaid
-from .messages import message_of, name_of, said_before, words_of
+from .messages import is_blank, message_of, name_of, said_before, without_thinking, words_of
 from .retriever import before_question, is_recalled, profile_message, recall_for_prompt, recalled_message
 from .scope import known_user, memory_for
 from .window import Counted, count, fit, largest
@@ -542,7 +542,8 @@ class HTMMemory(BaseMemory):
             window = fit(part, room=room, is_all=len(part) == len(entries) < read, count_tokens=self._count_tokens)
             if window is not None:
                 self._outgrown = not len(window) == len(part) == len(entries) < read
-                return window, with_shown_files(entries, [each.message for each in part], window)
+                files = with_shown_files(entries, [each.message for each in part], window)
+                return [each for each in window if not is_blank(each)], files
             if len(part) < len(entries):  # much of it was calls without results, or one long turn
                 reach = 2 * max(1, reach)
             else:
@@ -557,10 +558,14 @@ class HTMMemory(BaseMemory):
         """
         known, self._tokens = self._tokens, {}
         part: list[Counted] = []
+        is_earlier = False  # than the turn that is going on, which begins with the last message of a user
         for _, mention in reversed(entries):
-            message = message_of(mention)
-            tokens = known.get(mention.id) or count(message, count_tokens=self._count_tokens)
-            self._tokens[mention.id] = tokens
+            said = message_of(mention)
+            message = without_thinking(said) if is_earlier else said
+            is_earlier = is_earlier or said.role == MessageRole.USER
+            key = mention.id if message is said else f"{mention.id} said"
+            tokens = known.get(key) or count(message, count_tokens=self._count_tokens)
+            self._tokens[key] = tokens
             part.append(Counted(message, tokens))
             reach -= min(tokens, most)
             if reach < 0 and message.role == MessageRole.USER:

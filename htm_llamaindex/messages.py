@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ThinkingBlock
 from pydantic import BaseModel
 
 from htm_core import Draft, Mention
@@ -21,6 +21,8 @@ from htm_core.integration.messages import (
     safe_repr,
     searchable,
     storable_name,
+    without_thought_fields,
+    without_thoughts,
     write_payload,
 )
 from htm_core.integration.origin import EXTERNAL, quoted
@@ -124,8 +126,33 @@ def name_of(message: ChatMessage) -> str | None:
 
 
 def words_of(message: ChatMessage) -> str:
-    """The words of a message that can be searched; may be empty."""
-    return searchable(message.content or "")
+    """The words of a message that can be searched, which a model's thoughts are not; may be empty."""
+    text = message.content or ""
+    return searchable(without_thoughts(text) if _ROLES.get(message.role) == "assistant" else text)
+
+
+def without_thinking(message: ChatMessage) -> ChatMessage:
+    """A message of an earlier turn as a model is shown it: an assistant's without the thoughts in it.
+
+    In the turn that is going on they stay, since a provider wants them back with the results of tools.
+    """
+    if _ROLES.get(message.role) != "assistant":
+        return message
+    blocks = [
+        block.model_copy(update={"text": without_thoughts(block.text)}) if isinstance(block, TextBlock) else block
+        for block in message.blocks
+        if not isinstance(block, ThinkingBlock)
+    ]
+    more = without_thought_fields(message.additional_kwargs)
+    if blocks == message.blocks and more == message.additional_kwargs:
+        return message
+    said = [block for block in blocks if not isinstance(block, TextBlock) or block.text]
+    return message.model_copy(update={"blocks": said, "additional_kwargs": more})
+
+
+def is_blank(message: ChatMessage) -> bool:
+    """Whether nothing is left of an assistant's message, as of one that was thoughts alone."""
+    return _ROLES.get(message.role) == "assistant" and not message.blocks and not message.additional_kwargs
 
 
 def _holds_results(message: ChatMessage) -> bool:

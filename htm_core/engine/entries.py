@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -20,6 +20,7 @@ from ..rules.text import tags
 from ..rules.text.markdown import Chunk
 from ..rules.text.passages import lexical_text, split
 from ..rules.text.readable import Readable, is_markdown
+from ..rules.text.thoughts import without_thoughts
 from ..rules.text.traits import traits, without_wishes
 from ..rules.timeframes.validity import find_validity, read_validity
 from ..rules.times import expiry_of, length_for, one_span
@@ -79,7 +80,7 @@ class Preparer:
 
     def entry(self, value: Draft | Mapping[str, Any], *, now: datetime, wordless: bool = False) -> Entry:
         """The entry of a draft; raises `InvalidInput`. With `wordless`, as in a log, it may have nothing to search in it."""
-        draft = redact_draft(validation.as_draft(value), self.redactor)
+        draft = _without_thoughts(redact_draft(validation.as_draft(value), self.redactor), wordless=wordless)
         empty = wordless and not (isinstance(draft.content, str) and draft.content.strip())
         content = (
             _blank(draft.content)
@@ -193,6 +194,25 @@ class Preparer:
 def attached_id(message: str, number: int, part: int) -> str:
     """The id of a part of a message's attached file: the same however often the message is written."""
     return f"attached:{hashlib.sha256(message.encode()).hexdigest()}:{number}:{part}"  # store/mentions.sql reads it
+
+
+def _without_thoughts(draft: Draft, *, wordless: bool) -> Draft:
+    """The draft of what a model said, without the thoughts in it: they are nobody's words. The exact text is in its payload.
+
+    Raises `InvalidInput` for nothing but thoughts, unless it may be `wordless`.
+    """
+    if not isinstance(draft.content, str) or "assistant" not in (draft.role, draft.source):
+        return draft
+    said = without_thoughts(draft.content)
+    if said == draft.content:
+        return draft
+    if not said and not wordless:
+        raise InvalidInput(
+            "expected words that a model said, got nothing but its thoughts, which are nobody's words; leave them out, or "
+            "remember them with role=None"
+        )
+    exact = draft.content.encode("utf-8", "surrogatepass") if draft.payload is None else draft.payload
+    return replace(draft, content=said, payload=exact)
 
 
 def _blank(content: object) -> str:

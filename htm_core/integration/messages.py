@@ -11,6 +11,9 @@ from ..handles.log import Log
 from ..memory import Memory
 from ..rules.text.storable import legible as legible  # the adapters have both from here
 from ..rules.text.storable import storable as storable
+from ..rules.text.thoughts import FIELDS as THOUGHT_FIELDS
+from ..rules.text.thoughts import is_thought as is_thought
+from ..rules.text.thoughts import without_thoughts as without_thoughts
 
 T = TypeVar("T")
 
@@ -35,6 +38,11 @@ def storable_name(name: object) -> str | None:
     if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME or "\x00" in name:
         return None
     return name if name.encode("utf-8", "replace").decode() == name else None
+
+
+def without_thought_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """What stands beside a message's content, without a model's thoughts. Signatures of calls stay: they say nothing."""
+    return {name: value for name, value in fields.items() if name not in THOUGHT_FIELDS}
 
 
 def write_payload(format: str, fields: Mapping[str, Any]) -> bytes:

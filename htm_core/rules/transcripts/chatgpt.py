@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import Any
 
 from ...errors import InvalidInput
+from ..text.thoughts import is_thought
 from .turns import Skip, Turn, epoch_time, not_understood, object_field, role_of, shown
 
 HIDDEN = frozenset({"thoughts", "reasoning_recap", "user_editable_context", "model_editable_context"})
@@ -146,6 +147,6 @@ def text_of(content: Mapping[str, Any]) -> tuple[str, int]:
     parts = content.get("parts")
     if not isinstance(parts, list):
         parts = [content.get("text") or content.get("result") or ""]
-    texts = [one.get("text") if isinstance(one, dict) else one for one in parts]
+    texts = [one.get("text") if isinstance(one, dict) else one for one in parts if not is_thought(one)]
     spoken = [text for text in texts if isinstance(text, str)]
     return "\n\n".join(text for text in spoken if text), len(texts) - len(spoken)

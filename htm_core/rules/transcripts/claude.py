@@ -12,6 +12,7 @@ from typing import Any
 
 from ...errors import InvalidInput
 from ..text.file_blocks import FileBlock
+from ..text.thoughts import is_thought
 from .turns import Skip, Turn, iso_time, not_understood, role_of, shown
 
 # What a message is that has no text, by the types of its blocks.
@@ -89,7 +90,9 @@ def text_of(value: Mapping[str, Any]) -> tuple[str, str | None]:
     """The words of a message as paragraphs, or why there are none. Blocks come before `text`, which repeats them with notes."""
     blocks = [each for each in _listed(value, "content") if isinstance(each, dict)]
     texts = [
-        each["text"] for each in blocks if isinstance(each.get("text"), str) and each.get("type") not in WITHOUT_TEXT
+        each["text"]
+        for each in blocks
+        if isinstance(each.get("text"), str) and each.get("type") not in WITHOUT_TEXT and not is_thought(each)
     ]
     if any(text.strip() for text in texts):
         return "\n\n".join(text for text in texts if text.strip()), None

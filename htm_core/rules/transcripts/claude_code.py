@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ..text.thoughts import is_thought
 from .turns import Skip, Turn, iso_time
 
 # Lines of other types are notes of the program: summaries, snapshots of files, queues, titles.
@@ -88,7 +89,8 @@ def _text_of(content: Any) -> tuple[str, str | None]:
     if not isinstance(blocks, list):
         return "", "of a form that is not known"
     known = [each for each in blocks if isinstance(each, dict)]
-    texts = [each["text"] for each in known if each.get("type") == "text" and isinstance(each.get("text"), str)]
+    spoken = [each for each in known if each.get("type") == "text" and not is_thought(each)]
+    texts = [each["text"] for each in spoken if isinstance(each.get("text"), str)]
     said = [text for text in texts if text.strip() and not text.lstrip().startswith(WRITTEN)]
     if said:
         return "\n\n".join(said), None

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ...errors import InvalidInput
+from ..text.thoughts import is_thought
 from .turns import Occurrences, Skip, Turn, iso_time, not_understood, role_of
 
 FORMAT = "codex"
@@ -109,7 +110,8 @@ def _line(value: Mapping[str, Any], session: _Session, *, where: str) -> Turn | 
 def _text_of(content: Any) -> tuple[str, str | None]:
     """The text blocks as paragraphs, or why there are none."""
     blocks = content if isinstance(content, list) else [{"text": content}]
-    texts = [each["text"] for each in blocks if isinstance(each, dict) and isinstance(each.get("text"), str)]
+    spoken = [each for each in blocks if isinstance(each, dict) and not is_thought(each)]
+    texts = [each["text"] for each in spoken if isinstance(each.get("text"), str)]
     said = [_asked(text) for text in texts if text.strip() and not text.lstrip().startswith(WRITTEN)]
     if said:
         return "\n\n".join(said), None

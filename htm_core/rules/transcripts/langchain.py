@@ -7,6 +7,7 @@ from typing import Any
 
 from ...errors import InvalidInput
 from ..text.file_blocks import files_in
+from ..text.thoughts import is_thought
 from .turns import Skip, Turn, role_of, shown
 
 FIELDS = frozenset({"content", "type", "name", "id", "role", "example"})
@@ -102,5 +103,5 @@ def text_of(content: Any, *, where: str) -> tuple[str, int]:
 def block_text(block: Any) -> str | None:
     """The text of one content block; None when it is an image, a tool call or the like."""
     if isinstance(block, dict):
-        block = block.get("text") if block.get("type") == "text" else None
+        block = block.get("text") if block.get("type") == "text" and not is_thought(block) else None
     return block if isinstance(block, str) else None

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...errors import InvalidInput
 from ..text.file_blocks import documents_in, named
+from ..text.thoughts import is_thought
 from .turns import Occurrences, Skip, Turn, object_field, role_of, shown
 
 FORMAT = "llamaindex"
@@ -110,7 +111,8 @@ def text_of(value: Mapping[str, Any]) -> tuple[str, int]:
 
 
 def _text(block: Any) -> str | None:
-    text = block.get("text") if isinstance(block, dict) and block.get("block_type", "text") == "text" else None
+    is_text = isinstance(block, dict) and block.get("block_type", "text") == "text" and not is_thought(block)
+    text = block.get("text") if is_text else None
     return text if isinstance(text, str) else None
 
 

@@ -14,6 +14,7 @@ from ...errors import InvalidInput
 from ...types import Attachment, Draft, Source
 from ..text.file_blocks import FileBlock, named, source_of_files
 from ..text.storable import legible, storable
+from ..text.thoughts import without_thought_fields, without_thoughts
 
 ROLES: Mapping[str, str] = {
     "user": "user",
@@ -109,6 +110,8 @@ def drafts(
             left_out = entry
         elif not entry.content.strip() and not entry.files:
             left_out = Skip("no text in it", entry.where)
+        elif entry.content.strip() and not words_of(entry).strip() and not entry.files:
+            left_out = Skip("a model's notes or reasoning", entry.where)
         elif is_repeat(entry, seen):
             left_out = Skip("the same id and words again", entry.where)
         else:
@@ -140,7 +143,8 @@ def draft(turn: Turn, *, format: str, position: int, attach: Attach = texts_of) 
 
     The payload is the original in UTF-8, with lone surrogates encoded as they are ("surrogatepass").
     """
-    content = storable(turn.content if turn.content.strip() else named(turn.files))
+    words = words_of(turn)
+    content = storable(words if words.strip() else named(turn.files))
     exact = None if turn.content in (content, "") else turn.content.encode("utf-8", "surrogatepass")
     return Draft(
         content=content,
@@ -154,6 +158,11 @@ def draft(turn: Turn, *, format: str, position: int, attach: Attach = texts_of) 
         source=None if turn.role in ("user", "assistant", "tool") else "import",
         attached=attach(turn.files, source_of_files(turn.role)) if turn.files else (),
     )
+
+
+def words_of(turn: Turn) -> str:
+    """What was said, without the thoughts of a model that the text marks."""
+    return without_thoughts(turn.content) if turn.role == "assistant" else turn.content
 
 
 def fingerprint(turn: Turn, *, format: str, position: int) -> str:
@@ -184,7 +193,8 @@ def not_understood(error: InvalidInput, *, where: str) -> Skip:
 def storable_metadata(turn: Turn) -> dict[str, Any]:
     """A turn's metadata without characters that cannot be stored; very deep nesting is refused."""
     try:
-        return {storable(name): storable_json(value) for name, value in turn.metadata.items()}
+        about = without_thought_fields(turn.metadata) if turn.role == "assistant" else turn.metadata
+        return {storable(name): storable_json(value) for name, value in about.items()}
     except RecursionError:
         raise InvalidInput(
             f"{turn.where}: expected metadata nested a few levels deep; hundreds came. Leave that field out."
