@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ..rules.relevance import relevance
 from ..rules.scoring import ScoringQuery, best_candidates, nearness
 from ..rules.text.spelling import Similar
@@ -25,6 +27,7 @@ class SearchResult:
     """The hits of a search, and which of the query's forms are names of speakers; None where it has none.
 
     `similar_words` has the query's doubtful words that no memory has, each with what memories have instead and how often.
+    `without_direction` are the ids of nodes whose vector an embedder made of zeros: only words find them.
     `features` has for each hit what the ranker weighed, and the traits of its passage after it; None without a ranker.
     """
 
@@ -32,6 +35,7 @@ class SearchResult:
     known_speakers: Sequence[str] | None
     features: list[Sequence[float] | None]
     similar_words: Mapping[str, Similar] = field(default_factory=dict)
+    without_direction: frozenset[str] = frozenset()
 
 
 def ranked_search(read: Reader, query: RecallQuery) -> SearchResult:
@@ -74,7 +78,10 @@ def ranked_search(read: Reader, query: RecallQuery) -> SearchResult:
         ranks = _rank(nodes.vector_ranks[score.place]), _rank(nodes.text_ranks[score.place])
         hits.append(_hit(query, each, score=score.score, parts=score.parts, match=match, ranks=ranks))
     features = [scored[each.place].features for each in fields]
-    return SearchResult(hits, found.known_speakers, features, found.similar_words)
+    # What waits for its vector has a score in its place; see `recall_candidates`.
+    undirected = np.isnan(nodes.cosines) & (nodes.vector_scores == 0) & (nodes.text_scores > 0)
+    without = frozenset(str(nodes.nodes[place]) for place in undirected.nonzero()[0])
+    return SearchResult(hits, found.known_speakers, features, found.similar_words, without)
 
 
 def _rank(rank: float) -> int | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -341,7 +341,9 @@ def _find_with(engine: Engine, query: RecallQuery, speakers: Mapping[str, str]) 
     )
     try:
         hits, told = _search(engine, asked)
-        degraded = degraded or (None if embedding is None else _by_words_alone(hits, query.query))
+        degraded = degraded or (
+            None if embedding is None else _by_words_alone(hits, query.query, told.without_direction)
+        )
     except DimensionMismatch as error:
         if query.words is None or embedding is None or not engine.model_changed():
             raise
@@ -365,17 +367,35 @@ def _ranking(
     return weights_for(query.text, share=share, words=words) if share else None
 
 
-def _by_words_alone(hits: Sequence[Hit], query: str) -> str | None:
+def _by_words_alone(hits: Sequence[Hit], query: str, without_direction: Collection[str]) -> str | None:
     """How many hits could not be compared by meaning, in a sentence; None when all could.
 
     The query itself, which was perhaps just said, needs no vector to be found.
     """
-    count = sum(hit.match.cosine is None and hit.vector_rank is None and hit.content != query for hit in hits)
+    alone = [hit for hit in hits if hit.match.cosine is None and hit.vector_rank is None and hit.content != query]
+    zeros = sum(hit.node.id in without_direction for hit in alone)
+    return (
+        " ".join(
+            filter(
+                None,
+                [
+                    _found_by_words(len(alone) - zeros, "its vector is not made yet", "their vectors are not made yet"),
+                    _found_by_words(
+                        zeros, "the embedder answered it with zeros", "the embedder answered them with zeros"
+                    ),
+                ],
+            )
+        )
+        or None
+    )
+
+
+def _found_by_words(count: int, why: str, why_all: str) -> str | None:
     if not count:
         return None
     if count == 1:
-        return "1 memory was found by its words alone: its vector is not made yet"
-    return f"{count} memories were found by their words alone: their vectors are not made yet"
+        return f"1 memory was found by its words alone: {why}"
+    return f"{count} memories were found by their words alone: {why_all}"
 
 
 def _best_relevance(hits: Sequence[Hit]) -> float:
@@ -426,9 +446,12 @@ def _embed(
         return None, None, None
     text = query_signals.in_first_person(query.text, written, language=engine.settings.language)
     try:
-        if not _compares_words(engine, query):
-            return engine.embedder.query(text), None, None
-        embedding, words = engine.embedder.query_with_words(text)
+        if _compares_words(engine, query):
+            embedding, words = engine.embedder.query_with_words(text)
+        else:
+            embedding, words = engine.embedder.query(text), None
+        if query.mode != "vector" and not any(embedding):
+            return None, None, f"Only words were searched: the embedder {query.model} answered the question with zeros"
         return embedding, words, None
     except ModelError as error:
         _log.warning("recall by words alone: %s", type(error).__name__)

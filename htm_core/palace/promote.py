@@ -22,7 +22,7 @@ from ..errors import InvalidInput, ModelError, NotFound, StorageError
 from ..rules.identity import node_id
 from ..rules.places import Placed
 from ..rules.promotion import Compared, check_reason, check_summary, compare, cosine, nearest
-from ..store import places, relations
+from ..store import nodes, places, relations
 from ..store.database import Connection
 from ..store.errors import attempts
 from ..store.records import WrittenEntry
@@ -209,8 +209,9 @@ def _cosines(engine: Engine, summary: str, there: Sequence[Placed]) -> tuple[lis
         mine, *theirs = engine.embedder.documents([summary, *(there[at].content for at in chosen)])
     except ModelError as error:
         return cosines, f"Duplicates were looked for by words alone, since the embedder failed: {error}"
+    scale = engine.reading(lambda connection: nodes.cosine_scale(connection, engine.embedder.name))
     for at, other in zip(chosen, theirs, strict=True):
-        cosines[at] = cosine(mine, other)
+        cosines[at] = 1 - scale * (1 - cosine(mine, other))
     return cosines, None
 
 

@@ -20,6 +20,9 @@ CERTAIN = 0.3
 # Below this best relevance a question is probably about nothing that is remembered.
 DOUBTFUL = 0.035
 
+# The model whose cosines it was fitted on. Those of others are calibrated to them where they are compared (`calibrate_cosines`).
+FITTED_ON = "all-MiniLM-L6-v2"
+
 TYPICAL_COVERAGE = 0.45  # a passage of average length that has every word of the query covers so much of the best score
 
 # Weight of each feature, and the constant under "".

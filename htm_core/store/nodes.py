@@ -10,6 +10,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
+from ..rules.relevance import FITTED_ON
 from ..types import Node
 from .connection import HalfVector
 from .database import Connection, Row
@@ -41,8 +42,15 @@ def insert_vectors(
             "passages": list(vectors),
             "embeddings": [HalfVector(list(vector)) for vector in vectors.values()],
             "words": [None if words is None else words.get(id) for id in vectors],
+            "calibrated": None if model.partition(":")[0] == FITTED_ON else model,
         },
     )
+
+
+def cosine_scale(connection: Connection, model: str) -> float:
+    """What the distance of a cosine from 1 is multiplied by before it counts; 1 for a model that is new here."""
+    row = connection.execute(load("nodes")["cosine_scale"], {"model": model}).fetchone()
+    return 1.0 if row is None else float(row["scale"])
 
 
 def set_importances(connection: Connection, importances: Mapping[UUID, float]) -> None:

@@ -19,6 +19,8 @@ order by n.id for share
 -- A full join is by a hash or by sorting in any case. PostgreSQL has other joins that go through one side again for each row of the
 -- other, and takes those where it believes that the tenant has one row. Each passage that is found has its vector, so "case" does no
 -- more than leave out the vectors of passages that are gone; with "is not null" this would be no full join any more.
+-- `calibrated` is a model whose cosines are measured: its function sees what was stored before it in the same statement.
+with stored as (
 insert into vectors (tenant, space, passage_id, node_id, owner, embedding, words, live)
 select this_tenant(), %(space)s, p.id, p.node_id, p.owner, given.embedding, given.words, p.live
 from unnest_vectors(%(passages)s::uuid[], %(embeddings)b, %(words)b::bytea[]) given
@@ -30,6 +32,11 @@ full join (
 where case when p.id is null then false else true end
 order by p.id                                    -- two writers of the same vectors do not wait for each other in a circle
 on conflict (tenant, space, passage_id) do update set embedding = excluded.embedding, words = excluded.words
+returning 1)
+select case when %(calibrated)s::text is not null then calibrate_cosines(%(calibrated)s) end from (select count(*) from stored) s
+
+-- name: cosine_scale
+select cosine_scale(m.space) as scale from models m where m.tenant = this_tenant() and m.name = %(model)s
 
 -- name: read
 select n.id, n.content, n.tokens, n.created_at, n.owner, n.live, s.importance, s.metadata, s.access_count, s.accessed_at,

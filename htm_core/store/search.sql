@@ -53,7 +53,7 @@ cross join lateral (
   order by s.seq limit 1) b
 left join lateral (
   select coalesce(p.body, nullif(substr(b.content, p.starts + 1, p.stops - p.starts), '')) as passage, p.length,
-         cosine_similarity(v.embedding, %(embedding)b) as cosine
+         1 - cosine_scale(v.space) * (1 - cosine_similarity(v.embedding, %(embedding)b)) as cosine
   from passages p
   left join (vectors v join models l on l.space = v.space and l.name = %(model)s)
     on l.tenant = p.tenant and v.tenant = p.tenant and v.passage_id = p.id

@@ -353,3 +353,28 @@ def test_filters_on_tags_and_on_mentions_hold_together(make: Make, mode: str) ->
                 and number >= (first or 0)
             }
             assert {hit.content for hit in hits} == expected
+
+
+class Zeros(HashEmbedder):
+    """An embedder that answers some texts with zeros."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        vectors = super().embed_documents(texts)
+        return [[0.0] * self.dimension if "???" in text else each for text, each in zip(texts, vectors, strict=True)]
+
+    def embed_query(self, text: str) -> list[float]:
+        return [0.0] * self.dimension if "???" in text else super().embed_query(text)
+
+
+def test_a_text_that_the_embedder_answers_with_zeros_does_not_wait_for_its_vector(make: Make) -> None:
+    with make(embedder=Zeros(name="zeros"), embed="now") as memory:
+        memory.remember("The boat ??? lies in the harbour.")
+        memory.remember_many([{"content": f"The train {number} leaves at noon."} for number in range(60)])
+        found = memory.recall("Where is the boat?", hold=False)
+        assert found[0].content.startswith("The boat")
+        assert found.degraded == "1 memory was found by its words alone: the embedder answered it with zeros"
+        blind = memory.recall("boat ???", hold=False)
+        assert blind[0].content.startswith("The boat")
+        assert blind.degraded is not None
+        assert blind.degraded.endswith("answered the question with zeros")
+        assert memory.recall("When does the train leave?", hold=False, limit=1).degraded is None

@@ -78,6 +78,50 @@ begin atomic
   select 1 - nullif(a operator(pgvector.<=>) b, 'NaN');
 end;
 
+-- Measures how near the tenant's unrelated texts are by a model, and keeps by what a cosine's distance from 1 is to be multiplied.
+--
+-- Models differ: two texts that have nothing to do with each other have a cosine of 0 by one, and of 0.8 by another. Of 64 texts those pairs
+-- are taken that have no word in common, so that texts of one form do not pass for unrelated, and the tenth in a hundred of these, in the
+-- order of their cosines, counts for unrelated. Cosines are stretched so that it comes to 0, as by the embedded model, by which relevance
+-- was fitted; 1 stays 1. Where too few pairs have no word in common nothing is known, and cosines stay as they are. It is measured from
+-- 32 vectors on, and again when there are twice as many. Not to count them each time, the more there are the rarer it is looked.
+create or replace function htm.calibrate_cosines(model text) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_memoize = off as $$
+declare
+  me constant text := htm.this_tenant(); anywhere constant uuid := gen_random_uuid(); enough constant integer := 100;
+  known htm.models; wanted integer; counted integer; unrelated float8;
+begin
+  select m.* into known from htm.models m where m.tenant = me and m.name = model;
+  if known.space is null or known.measured >= 8192 or random() * greatest(32, known.measured) > 32 then return; end if;
+  wanted := greatest(32, 2 * known.measured);
+  select count(*) into counted from (
+    select 1 from htm.vectors v where v.tenant = me and v.space = known.space limit wanted) x;
+  if counted < wanted then return; end if;
+  -- Ids of nodes are made of hashes: from a random one on, they are a random sample.
+  with near as (
+    select * from (select v.* from htm.vectors v where v.tenant = me and v.node_id >= anywhere order by v.node_id limit 64) x
+    union all
+    select * from (select v.* from htm.vectors v where v.tenant = me and v.node_id < anywhere order by v.node_id limit 64) x),
+  sampled as materialized (
+    select n.node_id, n.embedding, p.words, row_number() over () as number
+    from (select * from near where space = known.space and live limit 64) n
+    cross join lateral (
+      select tsvector_to_array(q.lexemes) as words from htm.passages q where q.tenant = me and q.id = n.passage_id offset 0) p)
+  select case when count(*) >= enough then percentile_cont(0.1) within group (order by c.cosine) end into unrelated
+  from sampled a join sampled b on a.number < b.number and not a.words && b.words
+  cross join lateral (select htm.cosine_similarity(a.embedding, b.embedding) as cosine) c
+  where c.cosine is not null;
+  update htm.models m set cosine_scale = 1 / (1 - case when unrelated is not null then least(0.95, greatest(-0.2, unrelated)) end), measured = wanted
+  where m.tenant = me and m.name = model;
+end $$;
+
+-- What a distance from 1 is multiplied by before a cosine of the tenant's model counts.
+create or replace function htm.cosine_scale(space_id integer) returns float8
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select coalesce((select m.cosine_scale from htm.models m where m.tenant = htm.this_tenant() and m.space = space_id limit 1), 1)::float8;
+$$;
+
 -- Notes which vectors were written or deleted, while the table of vectors is being copied into other partitions.
 create or replace function htm.note_vector_change() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

@@ -42,6 +42,7 @@ declare
   looked_around constant integer := greatest(15, max_hits);     -- and for so many of them, what was said around them is read
   space htm.vector_spaces;
   space_id integer;
+  scale float8;                                                  -- of distances, so that those of all models mean the same
   plan htm.search_plan;
   allowed_nodes uuid[];
   query_terms htm.weighted_query;
@@ -58,7 +59,9 @@ declare
 begin
   f.owners := asked_owners;
   if cardinality(forms) > 0 then known_speakers := htm.matching_speakers(forms, f); end if;
-  if query_vector is not null then space := htm.query_vector_space(model, query_vector); space_id := space.id; end if;
+  if query_vector is not null then 
+    space := htm.query_vector_space(model, query_vector); space_id := space.id; scale := htm.cosine_scale(space_id);
+  end if;
   if words is not null then query_terms := htm.weigh_query(words); query_weights := query_terms.weights; end if;
   vector_weight := case when space_id is null then 0 when query_weights is null then 1 else vector_share end;
   best_score := nullif(query_terms.best_score, 0);
@@ -66,7 +69,10 @@ begin
   terms := array(select pgvector.sparsevec_send(t) from unnest(query_terms.top_terms) t);
   plan := htm.plan_search(f, pool, words is null);
   allowed_nodes := plan.node_ids;
-  if space_id is not null then vector_hits := htm.vector_search(query_vector, space, f, plan, pool, words is null); end if;
+  if space_id is not null then
+    vector_hits := htm.vector_search(query_vector, space, f, plan, pool, words is null);
+    if scale <> 1 then vector_hits.distances := array(select scale * d from unnest(vector_hits.distances) with ordinality x(d, n) order by n); end if;
+  end if;
   if query_weights is not null then text_hits := htm.text_search(query_terms, f, plan, pool); end if;
   if cardinality(phrases) > 0 and query_weights is not null then
     select array_agg(p.node_id), array_agg(p.passage_id), array_agg(p.share) into phrase_nodes, phrase_passages, shares
@@ -99,7 +105,7 @@ begin
     from candidates c, lateral (
       select q.id, q.weights, q.length, q.traits from htm.passages q where q.tenant = me and q.node_id = c.node_id offset 0) p
     left join lateral (
-      select e.embedding operator(pgvector.<=>) query_vector as distance from (
+      select scale * (e.embedding operator(pgvector.<=>) query_vector) as distance from (
         select x.space, x.embedding from htm.vectors x
         where x.tenant = me and x.passage_id = p.id and p.id is distinct from c.passage_id offset 0) e
       where e.space = space_id offset 0) v on true
@@ -164,7 +170,7 @@ begin
     from neighbour_nodes n, lateral (
       select q.id, q.weights, q.length, q.traits from htm.passages q where q.tenant = me and q.node_id = n.node_id and q.live offset 0) p
     left join lateral (
-      select e.embedding operator(pgvector.<=>) query_vector as distance from (
+      select scale * (e.embedding operator(pgvector.<=>) query_vector) as distance from (
         select x.space, x.embedding from htm.vectors x where x.tenant = me and x.passage_id = p.id offset 0) e
       where e.space = space_id offset 0) v on true),
   -- Each node with the best of its passages, and a number.
@@ -253,12 +259,15 @@ set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off 
 declare
   space htm.vector_spaces;
   found htm.vector_matches;
+  scale float8;
   near integer; looked_at integer := 0; hits integer := 0; more integer; shown integer;
 begin
   f.owners := htm.owners_in_claim(f.owners);
   space := htm.query_vector_space(model, embedding);
   if space.id is null then return; end if;
   found := htm.vector_search(embedding, space, f, htm.plan_search(f, pool, true), pool, true);
+  scale := htm.cosine_scale(space.id);
+  if scale <> 1 then found.distances := array(select scale * d from unnest(found.distances) with ordinality x(d, n) order by n); end if;
   -- The nodes are in the order of their nearest passages. What has no direction (NaN) comes last.
   near := coalesce(cardinality(found.nodes), 0);
   while near > 0 and (found.distances[near] = 'NaN' or least(1, greatest(0, 1 - found.distances[near]) / 0.8) < min_score) loop

@@ -45,7 +45,7 @@ begin
       and (s.expires_at is null or s.expires_at > htm.memory_time())
     order by htm.trust_of(s.trust, s.source, s.role) desc, s.at desc, s.id desc limit 1) m
   left join lateral (
-    select max(1 - (v.embedding operator(pgvector.<=>) query_vector)) as cosine from (
+    select max(1 - htm.cosine_scale(space.id) * (v.embedding operator(pgvector.<=>) query_vector)) as cosine from (
       select y.embedding, y.space from htm.passages p
       cross join lateral (select z.* from htm.vectors z where z.tenant = me and z.passage_id = p.id offset 0) y
       where p.tenant = me and p.node_id = n.id) v
