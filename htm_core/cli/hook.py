@@ -15,8 +15,9 @@ import typer
 
 from ..errors import HTMError, InvalidInput
 from ..integration.session_start import wake_text
+from ..operations import conversations
 from ..rules.transcripts.gemini_cli import drafts_of
-from ..rules.transcripts.read import read
+from ..rules.transcripts.read import Transcript, read
 from ..types import Draft
 from .exit_codes import FAILED, print_error, told
 from .importing import BATCH, new_and_changed
@@ -54,7 +55,9 @@ def _answer(common: CommonOptions, said: bytes, *, budget: int) -> None:
         if text:
             print_json({"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}})
     elif name in SAVES or name in TURNS:
-        saved = _save(common, _of_transcript(event.get("transcript_path")) if name in SAVES else drafts_of(event))
+        saved = _save(
+            common, _of_transcript(common, event.get("transcript_path")) if name in SAVES else drafts_of(event)
+        )
         if common.json:
             print_json({"saved": saved})
     else:
@@ -75,7 +78,7 @@ def _event(said: bytes) -> Mapping[str, Any]:
     return event
 
 
-def _of_transcript(path: object) -> Sequence[Draft]:
+def _of_transcript(common: CommonOptions, path: object) -> Transcript:
     """The turns of a transcript. The agent may be writing its last line: that one is left."""
     if not isinstance(path, str) or not path:
         raise InvalidInput(f"expected transcript_path, the path of the session's transcript, got {path!r:.80}")
@@ -84,15 +87,18 @@ def _of_transcript(path: object) -> Sequence[Draft]:
         content = file.read_bytes()
     except OSError as error:
         raise InvalidInput(f"expected a transcript to read, got {path!r:.200}: {error.strerror or error}") from None
-    return read(content[: content.rfind(b"\n") + 1], name=file.name, format="claude-code")
+    longest = common.settings(works=False).max_content
+    return read(content[: content.rfind(b"\n") + 1], name=file.name, format="claude-code", longest=longest)
 
 
 def _save(common: CommonOptions, turns: Sequence[Draft]) -> int:
-    """Remember what is new among some turns; answers how many."""
+    """Remember what is new among some turns, and let go what was taken back; answers how many are new."""
     saved = 0
     with common.memory() as memory:
+        now = turns.conversations if isinstance(turns, Transcript) else ()
         for start in range(0, len(turns), BATCH):
             new, changed = new_and_changed(turns[start : start + BATCH], common=common, works=False)
             memory.remember_many([*new, *changed])
             saved += len(new) + len(changed)
+        conversations.follow(memory._engine, now, but=conversations.older(memory._engine, now))
     return saved

@@ -23,6 +23,7 @@ SHOWN = (NOT_UNDERSTOOD, NOT_STORED, LINK_TO_NOTHING, NO_TAG)  # reasons whose f
 class ImportedTranscript:
     """The result for one transcript: turns that were new, changed, known already, and skipped for `reasons`.
 
+    `taken_back` is how many were known and hold no more, so that they were hidden.
     `sessions` is how many conversations it has, `titles` are those of the first few, `examples` the first places of each reason.
     """
 
@@ -34,6 +35,7 @@ class ImportedTranscript:
     imported: int = 0
     changed: int = 0
     known: int = 0
+    taken_back: int = 0
     skipped: int = 0
     reasons: dict[str, int] = field(default_factory=dict)
     examples: tuple[Skip, ...] = ()
@@ -62,14 +64,20 @@ def report_import(common: CommonOptions, found: Sequence[ImportedTranscript], *,
 
 
 def _lines(found: ImportedTranscript, *, dry_run: bool) -> Iterator[RenderableType]:
-    what = "file" if found.format == "markdown" else "conversation"
+    is_notes = found.format == "markdown"
+    what, parts = ("file", "part") if is_notes else ("conversation", "turn")
     size = (
-        f"{found.format}: {_count(found.sessions, what)}, {_count(found.turns, 'turn')}"
+        f"{found.format}: {_count(found.sessions, what)}, {_count(found.turns, parts)}"
         if found.sessions
         else found.format
     )
     yield Text.assemble((printable(found.name, longest=60).plain, "bold"), f" ({size})")
-    figures = {"to import" if dry_run else "imported": found.imported, "changed": found.changed, "known": found.known}
+    figures = {
+        "to import" if dry_run else "imported": found.imported,
+        "changed": found.changed,
+        "known": found.known,
+        "taken back": found.taken_back,
+    }
     said = ", ".join(f"{name} {count:,}" for name, count in figures.items() if count or "import" in name)
     yield _indented(said)
     if found.titles:

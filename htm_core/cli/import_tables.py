@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,10 +17,10 @@ import typer
 
 from ..errors import InvalidInput
 from ..rules.transcripts import tables
-from ..rules.transcripts.turns import Skip, drafts
+from ..rules.transcripts.turns import Conversation, Skip, drafts
 from ..types import Draft
 
-OnSkip = Callable[[Skip], None]
+OnSkip = Callable[[Skip | Conversation], None]
 Opened = tuple[str, Iterator[Draft]]
 Part = Callable[[OnSkip], Opened]  # opens one stream of a source: its format, and its turns from the beginning
 
@@ -31,10 +32,14 @@ MAGIC = b"PAR1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableOptions:
-    """What is said of a table: which column holds which field, and the time zone of times without an offset."""
+    """What is said of a table: which column holds which field, and the time zone of times without an offset.
+
+    `longest` is the most characters of a text.
+    """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     zone: tzinfo | None = None
+    longest: int = 1_000_000
 
 
 NO_TABLE_OPTIONS = TableOptions()
@@ -74,23 +79,26 @@ def csv_part(open: Callable[[], IO[bytes]], *, name: str, options: TableOptions)
     return lambda skip: ("csv", _read(_csv_rows(open(), name), skip, name=name, format="csv", options=options))
 
 
-Rows = Iterator[tuple[str, Mapping[str, Any]]]
+Rows = Iterator[tuple[str, Mapping[str, Any] | InvalidInput]]
 
 
 def _read(rows: Rows, skip: OnSkip, *, name: str, format: str, options: TableOptions) -> Iterator[Draft]:
     """The drafts of rows, the first of which is the names of the columns."""
     with closing(rows):  # type: ignore[type-var]  # a generator
         _, header = next(rows, ("", {}))
-        if not header:
+        if not header or isinstance(header, InvalidInput):
             return
         columns = tables.columns_of(list(header), options.columns, name=name, zone=options.zone)
-        yield from drafts(tables.turns(rows, columns, name=name, format=format), format=format, skip=skip)
+        turns = tables.turns(rows, columns, name=name, format=format)
+        yield from drafts(turns, format=format, skip=skip, longest=options.longest)
 
 
 def _csv_rows(file: IO[bytes], name: str) -> Rows:
     before = csv.field_size_limit(LONGEST_CELL)
     try:
-        with io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
+        utf_16 = file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        file.seek(0)
+        with io.TextIOWrapper(file, encoding="utf-16" if utf_16 else "utf-8-sig", newline="") as text:
             first = text.readline()
             separator = max(",;\t|", key=first.count)
             text.seek(0)
@@ -102,10 +110,11 @@ def _csv_rows(file: IO[bytes], name: str) -> Rows:
             for row in rows:
                 where = f"{name}, line {rows.line_num}"
                 if len(row) > len(header):
-                    raise InvalidInput(
-                        f"{where}: expected {len(header)} cells, got {len(row)}. Put a text with {separator!r} in it into quotes"
+                    wrong = (
+                        f"expected {len(header)} cells, got {len(row)}. Put a text with {separator!r} in it into quotes"
                     )
-                if row:
+                    yield where, InvalidInput(f"{where}: {wrong}")
+                elif row:
                     yield where, dict(zip(header, row, strict=False))
     except UnicodeDecodeError as error:
         raise InvalidInput(

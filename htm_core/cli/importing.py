@@ -16,19 +16,30 @@ from rich.progress import Progress
 
 from ..errors import HTMError, InvalidInput
 from ..memory import Memory
+from ..operations import conversations
 from ..rules.identity import node_id
 from ..rules.redaction.redactor import resolve_redactor
 from ..rules.redaction.values import redact_draft
 from ..rules.text.readable import is_markdown
-from ..rules.transcripts.turns import LINK_TO_NOTHING, NO_TAG, NOT_STORED, NOT_UNDERSTOOD, Omissions, Skip
+from ..rules.transcripts.turns import (
+    FAULTS,
+    LINK_TO_NOTHING,
+    NO_TAG,
+    NOT_STORED,
+    NOT_UNDERSTOOD,
+    OF_AN_OLDER_EXPORT,
+    Omissions,
+    Skip,
+    not_understood,
+)
 from ..store import mentions
 from ..store.owner_claims import claim_of
 from ..types import Draft
 from .backup import is_backup_file, read_backup
-from .exit_codes import resumable
+from .exit_codes import FAILED, resumable
 from .import_report import ImportedTranscript, report_import
 from .import_sources import Source, source_of, transcripts_in
-from .import_tables import table_options
+from .import_tables import TableOptions, table_options
 from .importing_databases import Choice, CollectionName, DryRun, Kinds, Tables, imported_databases
 from .memories import report_pending_vectors
 from .mempalace import database_of
@@ -93,7 +104,7 @@ def import_files(
         for file in paths:
             read_backup(common, file, wait=wait, then=wait_for_vectors)
         return
-    table = table_options(column, timezone)
+    table = replace(table_options(column, timezone), longest=common.settings(works=False).max_content)
     if any(map(is_own_palace, paths)) and format is Format.auto:
         raise InvalidInput(
             "expected files of other programs, got a folder of htm palace export; read it with htm palace import"
@@ -101,9 +112,8 @@ def import_files(
     folders = [file for file in paths if format is Format.markdown or (format is Format.auto and is_notes(file))]
     with progress_bar() as progress:
         progress.add_task("Reading", total=None)
-        sources = [
-            source_of(file, format=format.value, table=table, user=common.user) for file in paths if file not in folders
-        ]
+        files_of = [file for file in paths if file not in folders]
+        sources, failed = _read_all(files_of, format=format, table=table, user=common.user, alone=not folders)
     if wait and not dry_run:
         ensure_weights(common)
     with nullcontext() if dry_run else resumable(), common.memory(works=wait and not dry_run) as memory:
@@ -122,11 +132,35 @@ def import_files(
                     )
                 )
             found += [import_notes(memory, folder, progress=progress, dry_run=dry_run) for folder in folders]
+        found += failed
         if wait and not dry_run:
             wait_for_vectors(memory)
         report_import(common, found, dry_run=dry_run)
         if not dry_run:
             report_pending_vectors(memory)
+    if any(FAULTS & each.reasons.keys() for each in found):
+        raise typer.Exit(FAILED)
+
+
+def _read_all(
+    paths: Sequence[Path], *, format: Format, table: TableOptions, user: str | None, alone: bool
+) -> tuple[list[Source], list[ImportedTranscript]]:
+    """What was read of files, and a report for each that is nothing that is understood; raises its error if that is all."""
+    sources, failed, errors = list[Source](), list[ImportedTranscript](), list[InvalidInput]()
+    for path in paths:
+        try:
+            sources.append(source_of(path, format=format.value, table=table, user=user))
+        except InvalidInput as error:
+            errors.append(error)
+            skip = not_understood(error, where=path.name)
+            failed.append(
+                ImportedTranscript(
+                    name=path.name, format="unknown", turns=0, skipped=1, reasons={NOT_UNDERSTOOD: 1}, examples=(skip,)
+                )
+            )
+    if errors and alone and not sources:
+        raise errors[0]
+    return sources, failed
 
 
 def import_source(
@@ -141,7 +175,8 @@ def import_source(
 ) -> ImportedTranscript:
     """Remember the turns that are not known yet, in batches; after an interruption the next import continues there.
 
-    With `dry_run` they are only counted.
+    What was taken back since goes. A file that is older than what is known of a conversation adds nothing to it. With `dry_run`
+    all of this is only counted.
     """
     task = progress.add_task(f"Importing {printable(source.name, longest=30).plain}", total=source.turns)
     result = ImportedTranscript(
@@ -149,9 +184,15 @@ def import_source(
         skipped=sum(source.reasons.values()), sessions=source.sessions, titles=source.titles, examples=source.examples,
     )  # fmt: skip
     turns = source.drafts()
+    stale = conversations.older(memory._engine, source.conversations)
     while some := list(islice(turns, batch)):
         new, changed = new_and_changed(some, common=common, works=works)
         known = len(some) - len(new) - len(changed)
+        of_older = [draft for draft in (*new, *changed) if draft.session in stale]
+        if of_older:
+            new = [draft for draft in new if draft.session not in stale]
+            changed = [draft for draft in changed if draft.session not in stale]
+            result = result.without([Skip(OF_AN_OLDER_EXPORT, f"{each.session}, {each.id}") for each in of_older])
         refused = [] if dry_run else _remember_batch(memory, source, new, changed)
         if refused:
             new = [draft for draft in new if not any(draft is each for each, _ in refused)]
@@ -167,6 +208,8 @@ def import_source(
         )
         progress.advance(task, len(some))
     progress.remove_task(task)
+    gone = conversations.follow(memory._engine, source.conversations, but=stale, dry_run=dry_run)
+    result = replace(result, taken_back=gone)
     if source.identity and not dry_run:
         from ..palace import Palace  # few imports need it, and what else uses this module should not import it
 

@@ -51,7 +51,7 @@ def read_bytes(data: bytes, *, name: str, most_pages: int, media_type: str | Non
     if _is_pdf(data, name, media_type):
         return of_pages(_pages(data, most_pages))
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")  # as editors and git leave them
     except UnicodeDecodeError as error:
         raise InvalidInput(
             f"expected UTF-8 or a PDF, got another encoding at byte {error.start}; convert it first"

@@ -112,9 +112,11 @@ class _Manner:
     dry_run: bool
 
     def digest(self, said: bytes) -> bytes:
-        """What tells whether a file, or how it is loaded, has changed."""
+        """What tells whether a file, or how it is loaded, has changed; how its lines end does not matter."""
         given = json.dumps((self.tags, self.metadata), sort_keys=True, default=str).encode()
-        return hashlib.sha256(said + given + (b"" if self.vault is None else b"\0vault 1")).digest()
+        return hashlib.sha256(
+            said.replace(b"\r\n", b"\n") + given + (b"" if self.vault is None else b"\0vault 1")
+        ).digest()
 
 
 def load(

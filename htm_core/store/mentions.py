@@ -46,6 +46,13 @@ def nodes_of_ids(
     return {(row["session"], row["external_id"]): row["node_id"] for row in rows}
 
 
+def of_conversations(connection: Connection, sessions: Sequence[str], *, owner: str) -> list[dict[str, Any]]:
+    """The messages of sessions that have ids of their own: id, session, external_id, at, forgotten, forgotten_by."""
+    return connection.execute(
+        load("mentions")["of_conversations"], {"owner": owner, "sessions": list(sessions)}
+    ).fetchall()
+
+
 def replace(connection: Connection, entries: Sequence[Entry]) -> None:
     """Give existing mentions their new content; their position in the session stays."""
     if entries:

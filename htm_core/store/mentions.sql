@@ -16,6 +16,12 @@ select m.session, m.external_id, m.node_id from mentions m
 join unnest(%(sessions)s::text[], %(ids)s::text[]) as given(session, id) on m.session = given.session and m.external_id = given.id
 where m.tenant = this_tenant() and m.owner = %(owner)s
 
+-- name: of_conversations
+-- What is known of sessions by their messages' own ids, forgotten or not; without the files that came with messages.
+select m.id, m.session, m.external_id, m.at, m.forgotten_at is not null as forgotten, m.forgotten_by from mentions m
+where m.tenant = this_tenant() and m.owner = %(owner)s and m.session = any(%(sessions)s::text[])
+  and m.external_id is not null and not starts_with(m.external_id, 'attached:') and not m.purged
+
 -- name: replace
 update mentions m set node_id = given.node_id, content = given.content, metadata = given.metadata, payload = given.payload,
        role = given.role, name = given.name, xid = pg_current_xact_id(), valid = given.valid, valid_words = given.valid_words,

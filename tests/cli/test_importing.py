@@ -94,13 +94,25 @@ def test_a_turn_that_says_something_else_under_its_id_is_changed(htm: Htm, tmp_p
     assert [each["content"] for each in htm("timeline", "--json").json] == ["Turn number 1.", "Turn number 3."]
 
 
-def test_a_broken_line_is_named_and_nothing_of_any_file_is_imported(htm: Htm, talk: Path, tmp_path: Path) -> None:
+def test_a_broken_line_is_named_and_keeps_up_nothing_else_of_any_file(htm: Htm, talk: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.jsonl"
-    broken.write_text('{"content": "fine"}\n{"content": \n')
-    done = htm("import", talk, broken)
-    assert done.code == 2
-    assert "broken.jsonl, line 2" in done.err
-    assert htm("timeline").code == 3
+    broken.write_bytes(
+        b'{"content": "fine"}\n{"content": \n{"content": "caf\xe9"}\n{"content": "too"}\n{"content": 5}\n'
+    )
+    none = tmp_path / "picture.png"
+    none.write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
+    done = htm("import", talk, broken, none)
+    assert done.code == 1
+    said = " ".join(done.out.split())
+    assert "skipped 3: not understood (3)" in said
+    assert "broken.jsonl, line 2: column 13: expected JSON" in said
+    assert "broken.jsonl, line 3: expected UTF-8; byte 0xe9 came" in said
+    assert "broken.jsonl, line 5: expected 'content' to be text" in said
+    assert "picture.png: expected a transcript; it looks like a PNG picture" in said
+    assert [each["content"] for each in htm("timeline", "--json", "--session", "broken.jsonl").json] == ["fine", "too"]
+    assert htm("stats", "--json").json["mentions"] == 27
+    alone = htm("import", none)
+    assert (alone.code, alone.out) == (2, "")
 
 
 def test_what_is_left_out_is_counted_with_its_reason(htm: Htm, tmp_path: Path) -> None:
@@ -332,8 +344,9 @@ def test_the_timeline_shows_a_title_and_not_the_id_of_its_conversation(htm: Htm)
 def test_a_turn_that_cannot_be_stored_keeps_up_no_others(htm: Htm, tmp_path: Path) -> None:
     file = write(tmp_path / "talk.jsonl", [turn(1), turn(2, content="x" * 1_000_001), turn(3)])
     done = htm("import", file)
-    assert done.code == 0
+    assert done.code == 1
     assert "skipped 1: cannot be stored (1)" in done.out
+    assert "talk.jsonl, line 2: expected at most" in " ".join(done.out.split())
     assert "expected at most 1,000,000 characters, got 1,000,001" in " ".join(done.out.split())
     assert [each["content"] for each in htm("timeline", "--json").json] == ["Turn number 1.", "Turn number 3."]
     write(file, [turn(1, session="y" * 300)])

@@ -3,6 +3,8 @@
 Since its version 0.32 the program wraps each line as {"timestamp", "type", "payload"}; before, a line was the payload itself, and
 the first one the session. Lines of other types are notes of the program, and new types come with each version: what is not known
 is left out with a reason, and stops nobody's import.
+
+A user who goes back some turns leaves a line that says how many: these hold no more.
 """
 
 from __future__ import annotations
@@ -12,7 +14,18 @@ from typing import Any
 
 from ...errors import InvalidInput
 from ..text.thoughts import is_thought
-from .turns import Occurrences, Skip, Turn, iso_time, not_understood, role_of
+from .turns import (
+    TAKEN_BACK,
+    Conversation,
+    Entry,
+    Occurrences,
+    Skip,
+    Turn,
+    has_words,
+    iso_time,
+    not_understood,
+    role_of,
+)
 
 FORMAT = "codex"
 WRAPPED = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
@@ -20,8 +33,16 @@ WRAPPED = frozenset({"session_meta", "response_item", "event_msg", "turn_context
 WRITTEN = (
     "<environment_context>", "<user_instructions>", "<INSTRUCTIONS>", "<permissions instructions>", "<collaboration_mode>",
     "<turn_aborted>", "<user_action>", "<user_shell_command>", "<subagent_notification>", "<skill>", "# AGENTS.md instructions for",
+    "<goal_context>", "<codex_internal_context", "<recommended_plugins>", "<image name=", "<image>", "</image>",
 )  # fmt: skip
+# What of it ends so that a prompt may follow in the same text.
+_BEFORE = {
+    "<environment_context>": "</environment_context>", "<user_instructions>": "</user_instructions>",
+    "<INSTRUCTIONS>": "</INSTRUCTIONS>", "# AGENTS.md instructions for": "</INSTRUCTIONS>",
+    "<recommended_plugins>": "</recommended_plugins>",
+}  # fmt: skip
 ASKED = "## My request for Codex:"  # where the user's own words begin after what an editor adds
+_ADDED_BY_EDITOR = "# "  # how that begins
 WITHOUT_TEXT = {
     "function_call": "a call of a tool", "custom_tool_call": "a call of a tool", "local_shell_call": "a call of a tool",
     "web_search_call": "a call of a tool", "function_call_output": "the result of a tool",
@@ -42,7 +63,7 @@ class _Session:
     """What the lines of one file have said so far."""
 
     def __init__(self, name: str) -> None:
-        self.name, self.said = name, False
+        self.name, self.said, self.of_subagent = name, False, False
         self.about: dict[str, Any] = {"client": FORMAT}
         self.model: str | None = None
         self.ids = Occurrences(FORMAT)
@@ -51,7 +72,10 @@ class _Session:
         """Take the session's id and where it ran. A session that goes on from another one repeats its lines: the first counts."""
         if self.said:
             return
-        id, git = payload.get("id"), payload.get("git")
+        id, git, source = payload.get("id"), payload.get("git"), payload.get("source")
+        self.of_subagent = payload.get("thread_source") == "subagent" or (
+            isinstance(source, dict) and "subagent" in source
+        )
         self.said, self.name = True, id if isinstance(id, str) and id else self.name
         branch = git.get("branch") if isinstance(git, dict) else None
         for field, found in (("cwd", payload.get("cwd")), ("branch", branch)):
@@ -59,17 +83,78 @@ class _Session:
                 self.about[field] = found
 
 
-def lines(values: Iterable[tuple[str, Any]], name: str) -> Iterator[Turn | Skip]:
+def lines(values: Iterable[tuple[str, Any]], name: str) -> Iterator[Entry]:
     """Read lines that were parsed already, each with its place; `name` is the session of a file that does not say its own."""
     session = _Session(name)
+    entries = list[Turn | Skip]()
+    heard = list[
+        tuple[int, str, Any, str]
+    ]()  # what events say that the user said: before which entry, where, when and what
+    taken_back = set[str]()
     for where, value in values:
+        if isinstance(value, InvalidInput):
+            entries.append(not_understood(value, where=where))
+            continue
         if not isinstance(value, dict):
-            yield Skip("not a line of such a transcript", where)
+            entries.append(Skip("not a line of such a transcript", where))
             continue
         try:
-            yield _line(value, session, where=where)
+            entries.append(_line(value, session, where=where))
         except InvalidInput as error:
-            yield not_understood(error, where=where)
+            entries.append(not_understood(error, where=where))
+        payload = value.get("payload")
+        if value.get("type") == "event_msg" and isinstance(payload, dict):
+            if payload.get("type") == "thread_rolled_back":
+                taken_back |= _roll_back(entries, payload.get("num_turns"))
+            elif payload.get("type") == "user_message" and isinstance(payload.get("message"), str):
+                heard.append((len(entries) - 1, where, value.get("timestamp"), payload["message"]))
+    for number, where, time, text in heard:
+        _only_heard(entries, number, text, session, time=time, where=where)
+    yield from entries
+    turns = [each for each in entries if isinstance(each, Turn)]
+    held, times = frozenset(each.id or "" for each in turns), [each.at for each in turns if each.at is not None]
+    yield Conversation(
+        session=session.name, ids=held, taken_back=frozenset(taken_back) - held, at=max(times, default=None)
+    )  # fmt: skip
+
+
+def _roll_back(entries: list[Turn | Skip], turns: Any) -> set[str]:
+    """Take back the last turns of a session, each from what its user said on; gives the ids of what holds no more."""
+    gone = set[str]()
+    if not isinstance(turns, int):
+        return gone
+    starts = [at for at, each in enumerate(entries) if isinstance(each, Turn) and each.role == "user"]
+    for at in range(starts[-turns] if 0 < turns <= len(starts) else 0 if turns > 0 else len(entries), len(entries)):
+        each = entries[at]
+        if isinstance(each, Turn):
+            gone.add(each.id or "")
+            entries[at] = Skip(TAKEN_BACK, each.where)
+        elif each.reason == "a note of the program":  # an event of the same turn
+            entries[at] = Skip(TAKEN_BACK, each.where)
+    return gone
+
+
+def _only_heard(
+    entries: list[Turn | Skip], number: int, text: str, session: _Session, *, time: Any, where: str
+) -> None:
+    """Take a user's words from an event where no message has them."""
+    said = _asked(_after_context(text)).strip()
+    unknown = isinstance(entries[number], Skip) and entries[number].reason != TAKEN_BACK  # type: ignore[union-attr]
+    if not unknown or session.of_subagent or not has_words(said) or said.startswith(WRITTEN):
+        return
+    if any(
+        isinstance(each, Turn) and each.role == "user" and (said in each.content or each.content in said)
+        for each in entries
+    ):
+        return
+    try:
+        at = iso_time(time, where=where)
+    except InvalidInput:
+        at = None
+    entries[number] = Turn(
+        where=where, session=session.name, content=said, role="user", at=at,
+        id=session.ids.id(time, "user", said), metadata=dict(session.about),
+    )  # fmt: skip
 
 
 def _line(value: Mapping[str, Any], session: _Session, *, where: str) -> Turn | Skip:
@@ -88,6 +173,8 @@ def _line(value: Mapping[str, Any], session: _Session, *, where: str) -> Turn | 
         return Skip("a note of the program", where)
     if payload.get("type") != "message":
         return Skip(WITHOUT_TEXT.get(str(payload.get("type")), "a note of the program"), where)
+    if session.of_subagent:
+        return Skip("of a subagent", where)
     role = role_of(payload.get("role"))
     if role not in ("user", "assistant"):
         return Skip("a system message", where)
@@ -112,11 +199,22 @@ def _text_of(content: Any) -> tuple[str, str | None]:
     blocks = content if isinstance(content, list) else [{"text": content}]
     spoken = [each for each in blocks if isinstance(each, dict) and not is_thought(each)]
     texts = [each["text"] for each in spoken if isinstance(each.get("text"), str)]
-    said = [_asked(text) for text in texts if text.strip() and not text.lstrip().startswith(WRITTEN)]
+    after = [_after_context(text) for text in texts]
+    said = [_asked(text) for text in after if has_words(text) and not text.lstrip().startswith(WRITTEN)]
     if said:
         return "\n\n".join(said), None
     return "", "written by the program" if any(text.strip() for text in texts) else "no text in it"
 
 
+def _after_context(text: str) -> str:
+    """What stands behind what the program put before a prompt in the same text."""
+    while True:
+        start = text.lstrip()
+        end = next((close for begin, close in _BEFORE.items() if start.startswith(begin)), None)
+        if end is None or not start.partition(end)[2].strip():
+            return text
+        text = start.partition(end)[2].lstrip()
+
+
 def _asked(text: str) -> str:
-    return text.partition(ASKED)[2].strip() or text
+    return (text.partition(ASKED)[2].strip() or text) if text.lstrip().startswith(_ADDED_BY_EDITOR) else text

@@ -21,12 +21,17 @@ _UNFINISHED = ("Unterminated string", "Invalid \\")
 _NEAR_END = 16  # characters: a number or a word may go on behind the last one
 
 
+class BrokenList(InvalidInput):
+    """Where a list is broken or cut off; the items before that place are whole."""
+
+
 class _Text:
     """A text that is read in parts; `at` is where in the part that is held."""
 
     def __init__(self, read: Callable[[int], bytes], name: str) -> None:
         self._read, self.name = read, name
         self._decode = codecs.getincrementaldecoder("utf-8-sig")("strict")
+        self._first = True
         self.held, self.at, self.ended, self.bytes = "", 0, False, 0
 
     def more(self, wanted: int) -> None:
@@ -35,6 +40,9 @@ class _Text:
         while got < wanted and not self.ended:
             said = self._read(PART)
             self.ended = not said
+            if self._first and said.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                self._decode = codecs.getincrementaldecoder("utf-16")("strict")
+            self._first = False
             try:
                 parts.append(self._decode.decode(said, final=self.ended))
             except UnicodeDecodeError as error:
@@ -75,7 +83,7 @@ def items(read: Callable[[int], bytes], name: str, *, scan: json.JSONDecoder) ->
         if separator == ",":
             text.at += 1
         elif separator != "]":
-            raise InvalidInput(
+            raise BrokenList(
                 f"{name}: expected a comma or the end of the list after item {number}; {separator or 'the end of the file'!a} "
                 "came. The file is broken or was cut off: download or copy it again."
             )
@@ -97,11 +105,11 @@ def _item(text: _Text, scan: json.JSONDecoder, *, where: str) -> Any:
             broken = error.pos < len(text.held) - _NEAR_END and not error.msg.startswith(_UNFINISHED)
             if text.ended or broken:
                 said = "it ends too early" if text.ended and not broken else error.msg
-                raise InvalidInput(
+                raise BrokenList(
                     f"{where}: expected JSON; {said}. The file is broken or was cut off: download or copy it again."
                 ) from None
         except (ValueError, RecursionError) as error:
-            raise InvalidInput(f"{where}: expected plain JSON; {error}. Fix or remove that place.") from None
+            raise BrokenList(f"{where}: expected plain JSON; {error}. Fix or remove that place.") from None
         if length > ITEM_CHARACTERS:
             raise InvalidInput(
                 f"{where}: expected at most {ITEM_CHARACTERS >> 20} million characters, got more; take it out of the file."

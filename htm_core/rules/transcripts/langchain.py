@@ -8,7 +8,7 @@ from typing import Any
 from ...errors import InvalidInput
 from ..text.file_blocks import files_in
 from ..text.thoughts import is_thought
-from .turns import Skip, Turn, role_of, shown
+from .turns import Skip, Turn, not_understood, role_of, shown
 
 FIELDS = frozenset({"content", "type", "name", "id", "role", "example"})
 
@@ -30,7 +30,11 @@ def messages(value: Any, name: str) -> Iterator[Turn | Skip]:
     """Read a message, a list of them, or lists by session; anything else is refused with its place."""
     if isinstance(value, dict) and not is_message(value):
         for session, listed in value.items():
-            yield from messages_of(listed, session=session, where=f"{name}, session {session!r}")
+            where = f"{name}, session {session!r}"
+            try:
+                yield from messages_of(listed, session=session, where=where)
+            except InvalidInput as error:
+                yield not_understood(error, where=where)
     else:
         yield from listed_messages(value if isinstance(value, list) else [value], name)
 
@@ -42,13 +46,22 @@ def messages_of(value: Any, *, session: str, where: str) -> Iterator[Turn | Skip
             f"{where}: expected a list of messages; {shown(value)} came. Write {{session: [message, ...]}} or one list."
         )
     for number, item in enumerate(value, 1):
-        yield message(item, session=session, where=f"{where}, message {number}")
+        yield _tolerant(item, session=session, where=f"{where}, message {number}")
 
 
 def listed_messages(values: Iterable[Any], name: str) -> Iterator[Turn | Skip]:
     """Read messages one by one, all of the session that is named as the file."""
     for number, item in enumerate(values, 1):
-        yield message(item, session=name, where=f"{name}, message {number}")
+        yield _tolerant(item, session=name, where=f"{name}, message {number}")
+
+
+def _tolerant(value: Any, *, session: str, where: str) -> Turn | Skip:
+    try:
+        if isinstance(value, InvalidInput):
+            raise value
+        return message(value, session=session, where=where)
+    except InvalidInput as error:
+        return not_understood(error, where=where)
 
 
 def message(value: Any, *, session: str, where: str) -> Turn | Skip:

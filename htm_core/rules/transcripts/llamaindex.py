@@ -13,7 +13,7 @@ from typing import Any
 from ...errors import InvalidInput
 from ..text.file_blocks import documents_in, named
 from ..text.thoughts import is_thought
-from .turns import Occurrences, Skip, Turn, object_field, role_of, shown
+from .turns import Occurrences, Skip, Turn, not_understood, object_field, role_of, shown
 
 FORMAT = "llamaindex"
 ROLES: Mapping[str, str] = {"chatbot": "assistant", "model": "assistant"}
@@ -36,14 +36,14 @@ def is_dump(value: Any) -> bool:
     return is_message(value) or _store(value) is not None
 
 
-def read(content: str, name: str, *, json_value: Callable[[str, str], Any]) -> Iterator[Turn | Skip]:
+def read(
+    content: str, name: str, *, values: Callable[[list[str], str], Iterable[tuple[str, Any]]]
+) -> Iterator[Turn | Skip]:
     """Read a text that is a chat store or a message as a whole, or else has one message a line."""
     try:
         whole = json.loads(content)
     except (ValueError, RecursionError):
-        listed = enumerate(content.split("\n"), 1)
-        places = ((f"{name}, line {number}", line) for number, line in listed if line.strip())
-        return lines(((where, json_value(line, where)) for where, line in places), name)
+        return lines(values(content.split("\n"), name), name)
     return messages(whole, name)
 
 
@@ -56,9 +56,9 @@ def messages(value: Any, name: str) -> Iterator[Turn | Skip]:
     for key, listed in store.items():
         where = f"{name}, key {key!r}"
         if not isinstance(listed, list):
-            raise InvalidInput(
-                f"{where}: expected a list of messages; {shown(listed)} came. Persist the chat store again."
-            )
+            wrong = InvalidInput(f"expected a list of messages; {shown(listed)} came. Persist the chat store again.")
+            yield not_understood(wrong, where=where)
+            continue
         yield from lines(((f"{where}, message {number}", each) for number, each in enumerate(listed, 1)), key)
 
 
@@ -71,7 +71,12 @@ def lines(values: Iterable[tuple[str, Any]], name: str) -> Iterator[Turn | Skip]
     """Read messages that were parsed already, each with its place, all of one session."""
     ids = Occurrences(FORMAT)
     for where, value in values:
-        yield _message(value, ids, session=name, where=where)
+        try:
+            if isinstance(value, InvalidInput):
+                raise value
+            yield _message(value, ids, session=name, where=where)
+        except InvalidInput as error:
+            yield not_understood(error, where=where)
 
 
 def _message(value: Any, ids: Occurrences, *, session: str, where: str) -> Turn | Skip:

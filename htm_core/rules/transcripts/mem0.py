@@ -37,6 +37,8 @@ def lines(values: Iterable[tuple[str, Any]]) -> Iterator[Turn | Skip]:
     """Read memories that were parsed already, each with its place. A run is a session; all others are in the session "mem0"."""
     for where, value in values:
         try:
+            if isinstance(value, InvalidInput):
+                raise value
             yield _memory(value, where=where)
         except InvalidInput as error:
             yield not_understood(error, where=where)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,13 +15,29 @@ from typing import Any, overload
 from ...errors import InvalidInput
 from ...types import Draft
 from . import chatgpt, claude, claude_code, codex, langchain, llamaindex, mem0
-from .json_items import items
+from .json_items import BrokenList, items
 from .looks_like import json_words, looks_like, refusal, text_looks_like
-from .turns import ROLES, Attach, Omissions, Skip, Turn, drafts, iso_time, object_field, role_of, shown, texts_of
+from .turns import (
+    ROLES,
+    Attach,
+    Conversation,
+    Entry,
+    Omissions,
+    Skip,
+    Turn,
+    drafts,
+    iso_time,
+    not_understood,
+    object_field,
+    role_of,
+    shown,
+    texts_of,
+)
 
 FORMATS = (
     "auto", "jsonl", "chatgpt", "claude", "claude-code", "codex", "langchain", "llamaindex", "mem0", "text",
 )  # fmt: skip
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 FIELDS = ("session", "role", "name", "content", "at", "id", "metadata")
 SPEAKER = re.compile(r"(?P<name>[^\W_][^:\n]{0,39}):\s+(?P<content>\S.*)")
 SPEAKERS: Mapping[str, str] = {**ROLES, "you": "user", "me": "user", "bot": "assistant", "chatgpt": "assistant"}
@@ -27,12 +45,16 @@ SPEAKERS: Mapping[str, str] = {**ROLES, "you": "user", "me": "user", "bot": "ass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript(Sequence[Draft]):
-    """The drafts of one file in order; `reasons` counts the entries that were left out, `examples` are the first of each reason."""
+    """The drafts of one file in order; `reasons` counts the entries that were left out, `examples` are the first of each reason.
+
+    `conversations` say what of it holds now, in formats whose conversations have branches.
+    """
 
     format: str
     drafts: tuple[Draft, ...] = ()
     reasons: Mapping[str, int] = field(default_factory=dict)
     examples: tuple[Skip, ...] = ()
+    conversations: tuple[Conversation, ...] = ()
 
     @property
     def skipped(self) -> int:
@@ -50,22 +72,44 @@ class Transcript(Sequence[Draft]):
         return len(self.drafts)
 
 
-def read(text: str | bytes, *, name: str = "transcript", format: str = "auto", attach: Attach = texts_of) -> Transcript:
-    """Read a whole transcript; the first broken place raises `InvalidInput`.
+def read(
+    text: str | bytes,
+    *,
+    name: str = "transcript",
+    format: str = "auto",
+    attach: Attach = texts_of,
+    longest: int | None = None,
+) -> Transcript:
+    """Read a whole transcript; the first broken place raises `InvalidInput`, where somebody can mend it.
 
-    `name` is the file's name: messages show it, and it is the session where the file names none. Reading the same file
-    under the same name gives the same ids. `format` is one of `FORMATS`; auto finds it out. `attach` reads the files of messages,
-    by default those that are texts.
+    With `longest`, the most characters of a text, each place that cannot be read or stored is left out and named instead. `name`
+    is the file's name: messages show it, and it is the session where the file names none. Reading the same file under the same
+    name gives the same ids. `format` is one of `FORMATS`; auto finds it out. `attach` reads the files of messages, by default
+    those that are texts.
     """
     if format not in FORMATS:
         raise InvalidInput(
             f"format: expected one of {', '.join(FORMATS)}; {shown(format)} came. Leave it out for auto."
         )
-    content = decoded(text, name=name)
-    known, entries = parsed(content, name=name) if format == "auto" else (format, READERS[format](content, name))
-    left_out = Omissions()
-    found = tuple(drafts(entries, format=known, skip=left_out.add, attach=attach))
-    return Transcript(format=known, drafts=found, reasons=dict(left_out.reasons), examples=tuple(left_out.examples))
+    content = decoded(text, name=name, format=format if longest is not None else None)
+    if isinstance(content, list):  # lines, one of which is not in its encoding
+        known = lines_format(first_line(content)[0], name) if format == "auto" else format
+        entries = LINE_READERS[known](content, name)
+    else:
+        known, entries = (
+            parsed(content, name=name, as_far=longest is not None)
+            if format == "auto"
+            else (format, READERS[format](content, name))
+        )
+    left_out, now = Omissions(), list[Conversation]()
+    found = tuple(drafts(entries, format=known, skip=left_out.add, attach=attach, follow=now.append, longest=longest))
+    return Transcript(
+        format=known,
+        drafts=found,
+        reasons=dict(left_out.reasons),
+        examples=tuple(left_out.examples),
+        conversations=tuple(now),
+    )
 
 
 def iter_read(
@@ -75,15 +119,19 @@ def iter_read(
     format: str = "auto",
     skip: Callable[[Skip], object] | None = None,
     attach: Attach = texts_of,
+    follow: Callable[[Conversation], object] | None = None,
+    longest: int | None = None,
 ) -> Iterator[Draft]:
     """Read a format of one JSON object a line, one line at a time, giving the same drafts as `read`.
 
-    A broken line raises only when it is reached: to store all or nothing, read to the end before storing. `skip` is
-    called with each line left out. Keeps no text, but about 200 bytes for each id that the file gives.
+    A broken line raises only when it is reached, and with `longest` is left out: to store all or nothing, read to the end before
+    storing. `skip` is called with each line left out, `follow` with what holds of each conversation. Keeps no text, but about 200
+    bytes for each id that the file gives; of sessions of Claude Code and Codex, whose lines form a tree, all that was said.
     """
     first, rest = first_line(lines)
     known = lines_format(first, name) if format == "auto" else format
-    return drafts(LINE_READERS[known](rest, name), format=known, skip=skip, attach=attach)
+    entries = LINE_READERS[known](rest, name)
+    return drafts(entries, format=known, skip=skip, attach=attach, follow=follow, longest=longest)
 
 
 def iter_list(
@@ -93,18 +141,31 @@ def iter_list(
     format: str = "auto",
     skip: Callable[[Skip], object] | None = None,
     attach: Attach = texts_of,
+    follow: Callable[[Conversation], object] | None = None,
+    longest: int | None = None,
 ) -> tuple[str, Iterator[Draft]]:
     """Read a JSON list item by item, such as a long export, giving its format and the same drafts as `read`.
 
     `read(size)` gives the next bytes of the file. A broken place raises only when it is reached, as with `iter_read`.
     """
     values = items(read, name, scan=PLAIN_JSON)
+    values = values if longest is None else whole_items(values)
     first = list(islice(values, 1))
+    if first and isinstance(first[0], InvalidInput):
+        raise first[0]
     known = next((each for each, shape in LIST_SHAPES.items() if format == each or shape.has(first)), None)
     if known is None or (format != "auto" and known != format):
         raise InvalidInput(refusal(name, json_words(first)))
     entries = LIST_SHAPES[known].entries(chain(first, values), name)
-    return known, drafts(entries, format=known, skip=skip, attach=attach)
+    return known, drafts(entries, format=known, skip=skip, attach=attach, follow=follow, longest=longest)
+
+
+def whole_items(values: Iterator[Any]) -> Iterator[Any]:
+    """The items of a list up to where it is broken or cut off, and then the error that says so."""
+    try:
+        yield from values
+    except BrokenList as error:
+        yield error
 
 
 def first_line(lines: Iterable[str | bytes]) -> tuple[str | bytes, Iterator[str | bytes]]:
@@ -119,16 +180,15 @@ def first_line(lines: Iterable[str | bytes]) -> tuple[str | bytes, Iterator[str 
 
 def lines_format(line: str | bytes, name: str) -> str:
     """Which format of one JSON object a line has this as its first line."""
-    text = decoded(line, name=name)
     try:
-        value = plain_json(text)
-    except (ValueError, RecursionError):
+        value = plain_json(text_of_line(line, name=name))
+    except (InvalidInput, ValueError, RecursionError):
         return "jsonl"  # whose reader says what is wrong with it
     return next((format for format, recognised in LINES.items() if recognised(value)), "jsonl")
 
 
-def parsed(content: str, *, name: str) -> tuple[str, Iterator[Turn | Skip]]:
-    """Detect the format by how the text begins, and read it."""
+def parsed(content: str, *, name: str, as_far: bool = False) -> tuple[str, Entries]:
+    """Detect the format by how the text begins, and read it; with `as_far` a list that is cut off is read up to there."""
     start = content.lstrip()
     if words := text_looks_like(start):
         raise InvalidInput(refusal(name, words))
@@ -141,7 +201,7 @@ def parsed(content: str, *, name: str) -> tuple[str, Iterator[Turn | Skip]]:
             listed = content.split("\n")
             format = lines_format(first_line(listed)[0], name)
             return format, LINE_READERS[format](listed, name)
-        value = json_value(content, name)
+        value = whole_part(content, name) if as_far and start.startswith("[") else json_value(content, name)
     if value == []:
         return "jsonl", iter(())
     if isinstance(value, list):
@@ -158,27 +218,61 @@ def parsed(content: str, *, name: str) -> tuple[str, Iterator[Turn | Skip]]:
     )
 
 
+def whole_part(content: str, name: str) -> list[Any]:
+    """The items of a list that is broken, up to where it is, and the error that says so; raises it if there are none."""
+    text = io.BytesIO(content.encode("utf-8", "surrogatepass"))
+    found = list(whole_items(items(text.read, name, scan=PLAIN_JSON)))
+    if found and isinstance(found[0], InvalidInput):
+        raise found[0]
+    return found
+
+
 def json_lines(lines: Iterable[str | bytes], name: str) -> Iterator[Turn | Skip]:
     """Read one record per line; blank lines are ignored."""
     for where, value in values(lines, name):
-        yield record(value, where=where, session=name)
+        yield tolerant_record(value, where=where, session=name)
 
 
 def values(lines: Iterable[str | bytes], name: str) -> Iterator[tuple[str, Any]]:
-    """The JSON value of each line that is not blank, with its place."""
+    """The JSON value of each line that is not blank, with its place; for a line that is none the error that says so."""
     for number, line in enumerate(lines, 1):
         where = f"{name}, line {number}"
-        text = decoded(line, name=where) if isinstance(line, bytes) else line
-        if number == 1:
-            text = text.removeprefix("\ufeff")
-        if text.strip():
-            yield where, json_value(text, where)
+        try:
+            text = text_of_line(line, name=where)
+            if number == 1:
+                text = text.removeprefix("\ufeff")
+            if text.strip():
+                yield where, json_value(text, where)
+        except InvalidInput as error:
+            yield where, error
+
+
+def text_of_line(line: str | bytes, *, name: str) -> str:
+    """One line as a text. Raises `InvalidInput` for one that is not UTF-8."""
+    if isinstance(line, str):
+        return line.removeprefix("\ufeff")
+    try:
+        return line.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"{name}: expected UTF-8; byte 0x{line[error.start]:02x} came. Save the file as UTF-8."
+        ) from None
 
 
 def records(values: Iterable[Any], name: str) -> Iterator[Turn | Skip]:
     """Read the items of a JSON list as such records."""
     for number, item in enumerate(values, 1):
-        yield record(item, where=f"{name}, item {number}", session=name)
+        yield tolerant_record(item, where=f"{name}, item {number}", session=name)
+
+
+def tolerant_record(value: Any, *, where: str, session: str) -> Turn | Skip:
+    """Read one record, or say why it cannot be read."""
+    try:
+        if isinstance(value, InvalidInput):
+            raise value
+        return record(value, where=where, session=session)
+    except InvalidInput as error:
+        return not_understood(error, where=where)
 
 
 def record(value: Any, *, where: str, session: str) -> Turn | Skip:
@@ -242,10 +336,11 @@ def text_lines(content: str, name: str) -> Iterator[Turn | Skip]:
         elif turn:
             turn[2].append(line.rstrip())
         elif line.strip():
-            raise InvalidInput(
-                f"{name}, line {number}: expected JSON, or a line such as 'Ines: good morning'; {shown(line)} came. "
+            wrong = InvalidInput(
+                f"expected JSON, or a line such as 'Ines: good morning'; {shown(line)} came. "
                 "Begin each turn with who speaks, a colon and a space."
             )
+            yield not_understood(wrong, where=f"{name}, line {number}")
     yield from spoken(turn, name)
 
 
@@ -258,15 +353,30 @@ def spoken(turn: tuple[int, str, list[str]] | None, session: str) -> Iterator[Tu
         yield Turn(where=f"{session}, line {number}", session=session, content=content, role=role, name=name)
 
 
-def decoded(text: str | bytes, *, name: str) -> str:
-    """Read bytes as UTF-8, without a byte order mark."""
+@overload
+def decoded(text: str | bytes, *, name: str, format: None = None) -> str: ...
+@overload
+def decoded(text: str | bytes, *, name: str, format: str | None) -> str | list[bytes]: ...
+def decoded(text: str | bytes, *, name: str, format: str | None = None) -> str | list[bytes]:
+    """Read bytes as UTF-8, or as UTF-16 where they begin so, without a byte order mark.
+
+    With a `format` of lines, or one that may be, what is not UTF-8 comes back as lines, so that the others can be read.
+    """
     if isinstance(text, str):
         return text.removeprefix("\ufeff")
+    if text.startswith(UTF_16):
+        try:
+            return text.decode("utf-16")
+        except UnicodeDecodeError as error:
+            raise InvalidInput(f"{name}: expected UTF-16, as it begins; {error.reason}. Save it as UTF-8.") from None
     try:
         return text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         if words := looks_like(text[:512]):
             raise InvalidInput(refusal(name, words)) from None
+        first = text.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+        if format in LINE_READERS or (format == "auto" and first == b"{"):
+            return text.split(b"\n")
         line = text.count(b"\n", 0, error.start) + 1
         raise InvalidInput(
             f"{name}: expected UTF-8; byte 0x{text[error.start]:02x} came in line {line}. Save the file as UTF-8."
@@ -279,7 +389,7 @@ def json_value(text: str, where: str) -> Any:
         return plain_json(text)
     except json.JSONDecodeError as error:
         place = f"{where}, " + (f"line {error.lineno}, " if error.lineno > 1 else "") + f"column {error.colno}"
-        raise InvalidInput(f"{place}: expected JSON; {error.msg}. Fix or remove that line; nothing was read.") from None
+        raise InvalidInput(f"{place}: expected JSON; {error.msg}. Fix or remove that line.") from None
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{where}: expected plain JSON; {error}. Fix or remove that place.") from None
 
@@ -305,7 +415,7 @@ def has_content(value: Any) -> bool:
     return isinstance(value, dict) and "content" in value
 
 
-Entries = Iterator[Turn | Skip]
+Entries = Iterator[Entry]
 Reader = Callable[[str, str], Entries]
 LineReader = Callable[[Iterable[str | bytes], str], Entries]
 
@@ -353,7 +463,7 @@ OBJECTS: Mapping[str, tuple[Callable[[Any], bool], Callable[[Any, str], Entries]
     "langchain": (langchain.is_dump, langchain.messages),
     "llamaindex": (llamaindex.is_dump, llamaindex.messages),
     "mem0": (mem0.is_answer, mem0.memories),
-    "jsonl": (has_content, lambda value, name: iter([record(value, where=f"{name}, line 1", session=name)])),
+    "jsonl": (has_content, lambda value, name: iter([tolerant_record(value, where=f"{name}, line 1", session=name)])),
 }
 READERS: Mapping[str, Reader] = {
     "jsonl": lambda content, name: json_lines(content.split("\n"), name),
@@ -362,7 +472,7 @@ READERS: Mapping[str, Reader] = {
     "claude-code": lambda content, name: LINE_READERS["claude-code"](content.split("\n"), name),
     "codex": lambda content, name: LINE_READERS["codex"](content.split("\n"), name),
     "langchain": lambda content, name: langchain.messages(json_value(content, name), name),
-    "llamaindex": lambda content, name: llamaindex.read(content, name, json_value=json_value),
+    "llamaindex": lambda content, name: llamaindex.read(content, name, values=values),
     "mem0": lambda content, name: mem0.memories(json_value(content, name), name),
     "text": text_lines,
 }

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, tzinfo
 from typing import Any
 
 from ...errors import InvalidInput
-from .turns import Occurrences, Skip, Turn, role_of, shown
+from .turns import MILLISECONDS, Occurrences, Skip, Turn, not_understood, role_of, shown
 
 # The field of a turn, and the names of columns that hold it, the likeliest first; upper case, spaces, "-" and "_" are ignored.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -35,7 +35,6 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 }
 # The names that records of JSON have for these fields.
 SAME = {"content": "text", "name": "user", "at": "time"}
-MILLISECONDS = 1e11  # a number of seconds that large is thousands of years away
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +75,17 @@ def columns_of(columns: Sequence[str], given: Mapping[str, str], *, name: str, z
 
 
 def turns(
-    rows: Iterable[tuple[str, Mapping[str, Any]]], columns: TableColumns, *, name: str, format: str
+    rows: Iterable[tuple[str, Mapping[str, Any] | InvalidInput]], columns: TableColumns, *, name: str, format: str
 ) -> Iterator[Turn | Skip]:
     """Read rows, each with its place. A row without an id gets one of what it says, wherever it stands in the table."""
     ids = Occurrences(format)
     for where, row in rows:
-        yield _turn(row, columns, ids, where=where, name=name)
+        try:
+            if isinstance(row, InvalidInput):
+                raise row
+            yield _turn(row, columns, ids, where=where, name=name)
+        except InvalidInput as error:
+            yield not_understood(error, where=where)
 
 
 def _turn(row: Mapping[str, Any], columns: TableColumns, ids: Occurrences, *, where: str, name: str) -> Turn | Skip:

@@ -15,6 +15,7 @@ from ...types import Attachment, Draft, Source
 from ..text.file_blocks import FileBlock, named, source_of_files
 from ..text.storable import legible, storable
 from ..text.thoughts import without_thought_fields, without_thoughts
+from ..validation import check_content, check_metadata, check_name
 
 ROLES: Mapping[str, str] = {
     "user": "user",
@@ -31,6 +32,15 @@ NOT_UNDERSTOOD = "not understood"  # of what a program wrote, so that nobody can
 NOT_STORED = "cannot be stored"  # of what was understood, such as a text that is longer than what is accepted
 LINK_TO_NOTHING = "a link to a note that is not there"  # of a vault
 NO_TAG = "what cannot be a tag"
+TAKEN_BACK = "on a branch that was not the last shown"  # said, and then edited away, answered anew, or rolled back
+NOT_TO_BE_REMEMBERED = "marked as not to be remembered"
+OF_AN_OLDER_EXPORT = "not in what is known of its conversation, which is newer"
+FAULTS = frozenset({NOT_UNDERSTOOD, NOT_STORED})  # what is lost unless somebody mends it
+# Formats in which a person, or a program of one's own, writes: the first broken place is an error unless all others are wanted.
+STRICT = frozenset({"jsonl", "langchain", "llamaindex", "text"})
+MILLISECONDS = 1e11  # a number of seconds that large is thousands of years away
+_WITHIN_A_LINE = ("column ", "line ")  # how the rest of a place begins
+_UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))  # a text of nothing else is empty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +65,24 @@ class Skip:
     reason: str
     where: str = ""
     detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """What a file says of one conversation as it is now, so that what was taken back in it can go.
+
+    `ids` are those of the messages that hold, `taken_back` of those that the file has and that hold no more, and `at` is when it
+    was last changed. With `whole` the file has all of it: what it does not have at all was deleted.
+    """
+
+    session: str
+    ids: frozenset[str] = frozenset()
+    taken_back: frozenset[str] = frozenset()
+    at: datetime | None = None
+    whole: bool = False
+
+
+Entry: TypeAlias = Turn | Skip | Conversation
 
 
 @dataclass(slots=True)
@@ -90,15 +118,19 @@ def texts_of(blocks: Sequence[FileBlock], source: Source) -> list[Attachment]:
 
 
 def drafts(
-    entries: Iterable[Turn | Skip],
+    entries: Iterable[Entry],
     *,
     format: str,
     skip: Callable[[Skip], object] | None,
     attach: Attach = texts_of,
+    follow: Callable[[Conversation], object] | None = None,
+    longest: int | None = None,
 ) -> Iterator[Draft]:
-    """Turn what was read into drafts, one by one; `skip` is called with each entry that is left out.
+    """Turn what was read into drafts, one by one; `skip` is called with each entry that is left out, `follow` with conversations.
 
-    `attach` reads the files of a turn. A turn that is only files has their names as its words.
+    `attach` reads the files of a turn. A turn that is only files has their names as its words. With `longest`, the most characters
+    of a text, what is not understood or cannot be stored is left out with its place; without, a format of `STRICT` raises
+    `InvalidInput` there.
 
     A turn without an id gets one from its content and its position in its session. So reading a file twice, or a file
     that has grown since, gives the same ids, and two equal turns ("ok", "ok") stay two.
@@ -106,20 +138,63 @@ def drafts(
     positions: Counter[str] = Counter()
     seen: dict[tuple[str, str], bytes] = {}
     for entry in entries:
-        if isinstance(entry, Skip):
-            left_out = entry
-        elif not entry.content.strip() and not entry.files:
-            left_out = Skip("no text in it", entry.where)
-        elif entry.content.strip() and not words_of(entry).strip() and not entry.files:
-            left_out = Skip("a model's notes or reasoning", entry.where)
-        elif is_repeat(entry, seen):
-            left_out = Skip("the same id and words again", entry.where)
-        else:
-            yield draft(entry, format=format, position=positions[entry.session], attach=attach)
-            positions[entry.session] += 1
+        if isinstance(entry, Conversation):
+            if follow is not None:
+                follow(entry)
             continue
-        if skip is not None:
-            skip(left_out)
+        try:
+            found = _draft_or_skip(entry, seen, positions, format=format, attach=attach, longest=longest)
+        except InvalidInput as error:
+            if longest is None:
+                raise
+            found = not_understood(error, where=entry.where)
+        if isinstance(found, Draft):
+            yield found
+            positions[found.session or ""] += 1
+        elif longest is None and found.reason == NOT_UNDERSTOOD and format in STRICT:
+            between = ", " if found.detail.startswith(_WITHIN_A_LINE) else ": "
+            raise InvalidInput(f"{found.where}{between}{found.detail}")
+        elif skip is not None:
+            skip(found)
+
+
+def _draft_or_skip(
+    entry: Turn | Skip,
+    seen: dict[tuple[str, str], bytes],
+    positions: Mapping[str, int],
+    *,
+    format: str,
+    attach: Attach,
+    longest: int | None,
+) -> Draft | Skip:
+    if isinstance(entry, Skip):
+        return entry
+    if not has_words(entry.content) and not entry.files:
+        return Skip("no text in it", entry.where)
+    if has_words(entry.content) and not has_words(words_of(entry)) and not entry.files:
+        return Skip("a model's notes or reasoning", entry.where)
+    if is_repeat(entry, seen):
+        return Skip("the same id and words again", entry.where)
+    found = draft(entry, format=format, position=positions[storable(entry.session)], attach=attach)
+    if longest is not None:
+        try:
+            _check_storable(found, longest=longest)
+        except InvalidInput as error:
+            return Skip(NOT_STORED, entry.where, str(error))
+    return found
+
+
+def _check_storable(draft: Draft, *, longest: int) -> None:
+    check_content(draft.content, longest=longest)
+    for what, name in {"session": draft.session, "id": draft.id, "name": draft.name}.items():
+        if name:
+            check_name(name, what=what)
+    check_metadata(draft.metadata)
+
+
+def has_words(text: str) -> bool:
+    """Whether there is anything to see in a text."""
+    return bool(text.translate(_UNSEEN).strip())
 
 
 def is_repeat(turn: Turn, seen: dict[tuple[str, str], bytes]) -> bool:
@@ -143,9 +218,10 @@ def draft(turn: Turn, *, format: str, position: int, attach: Attach = texts_of) 
 
     The payload is the original in UTF-8, with lone surrogates encoded as they are ("surrogatepass").
     """
-    words = words_of(turn)
-    content = storable(words if words.strip() else named(turn.files))
-    exact = None if turn.content in (content, "") else turn.content.encode("utf-8", "surrogatepass")
+    said = with_line_feeds(turn.content)  # what an editor or git makes of line ends does not make another text
+    words = with_line_feeds(words_of(turn))
+    content = storable(words if has_words(words) else named(turn.files))
+    exact = None if said in (content, "") else turn.content.encode("utf-8", "surrogatepass")
     return Draft(
         content=content,
         id=storable(turn.id) if turn.id is not None else fingerprint(turn, format=format, position=position),
@@ -168,7 +244,7 @@ def words_of(turn: Turn) -> str:
 def fingerprint(turn: Turn, *, format: str, position: int) -> str:
     """An id from everything that tells a turn from others: 32 hexadecimal digits of SHA-256."""
     at = None if turn.at is None else turn.at.isoformat()
-    parts = [format, turn.session, position, turn.role, turn.name, turn.content, at]
+    parts = [format, turn.session, position, turn.role, turn.name, with_line_feeds(turn.content), at]
     return sha256(json.dumps(parts).encode("ascii")).hexdigest()[:32]
 
 
@@ -185,9 +261,15 @@ class Occurrences:
         return sha256(f"{digest}:{self._seen[digest]}".encode("ascii")).hexdigest()[:32]
 
 
-def not_understood(error: InvalidInput, *, where: str) -> Skip:
-    """What stands at a place and cannot be read, to be left out with the reason."""
-    return Skip(NOT_UNDERSTOOD, where, str(error).removeprefix(f"{where}: "))
+def with_line_feeds(text: str) -> str:
+    """A text whose lines end with a line feed alone, and not with a carriage return before it."""
+    return text.replace("\r\n", "\n")
+
+
+def not_understood(error: InvalidInput, *, where: str, title: object = None) -> Skip:
+    """What stands at a place and cannot be read, to be left out with the reason; `title` names the conversation that it is in."""
+    named = f" (in “{title[:60]}”)" if isinstance(title, str) and title.strip() else ""
+    return Skip(NOT_UNDERSTOOD, where, str(error).removeprefix(f"{where}: ").removeprefix(f"{where}, ") + named)
 
 
 def storable_metadata(turn: Turn) -> dict[str, Any]:
@@ -253,19 +335,42 @@ def _expected(where: str, what: str) -> str:
     return f"{where}: expected `at`" if what == "field" else f"expected {where}"
 
 
-def epoch_time(value: object, *, where: str) -> datetime | None:
-    """Read a time in seconds since 1970 as an aware UTC datetime; None gives None."""
-    if value is None:
+def any_time(value: object, *, where: str) -> datetime | None:
+    """Read a time as exports have it: seconds or milliseconds since 1970, as a number or a text, or ISO 8601; None gives None.
+
+    A time without an offset is taken as UTC, in which exports are written.
+    """
+    if value is None or value == "":
         return None
     try:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ValueError
-        return datetime.fromtimestamp(value, UTC)
+        at = _parsed(value)
+        return at if at.utcoffset() is not None else at.replace(tzinfo=UTC)
     except (ValueError, OverflowError, OSError):
         raise InvalidInput(
-            f"{where}: expected a time in seconds since 1970, such as 1767548520.5; {shown(value)} came. "
-            "Fix that number, or make it null."
+            f"{where}: expected a time in ISO 8601, or in seconds since 1970, such as 1767548520.5; {shown(value)} came. "
+            "Fix it, or make it null."
         ) from None
+
+
+def _parsed(value: object) -> datetime:
+    if isinstance(value, str):
+        try:
+            number = float(value)
+        except ValueError:
+            return datetime.fromisoformat(value.strip())
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        number = value
+    else:
+        raise ValueError
+    return datetime.fromtimestamp(number / 1000 if abs(number) >= MILLISECONDS else number, UTC)
+
+
+def lenient_time(value: object) -> datetime | None:
+    """The same, where nothing is lost without it: what is no time gives None."""
+    try:
+        return any_time(value, where="")
+    except InvalidInput:
+        return None
 
 
 def shown(value: object) -> str:
