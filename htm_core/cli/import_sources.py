@@ -98,6 +98,7 @@ def source(name: str, parts: Sequence[Part]) -> Source:
     conversations = list[Conversation]()
 
     def told(each: Skip | Conversation) -> None:
+        """Note what is left out, and what holds of a conversation."""
         if isinstance(each, Conversation):
             conversations.append(each)
         else:

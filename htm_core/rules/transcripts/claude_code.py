@@ -16,7 +16,7 @@ from typing import Any
 
 from ...errors import InvalidInput
 from ..text.thoughts import is_thought
-from .claude_code_tree import ANSWER, OTHER, PROMPT, QUEUED, Line, Tree
+from .claude_code_tree import ANSWER, OTHER, PROMPT, QUEUED, TranscriptLine, Tree
 from .turns import (
     TAKEN_BACK,
     Conversation,
@@ -124,7 +124,7 @@ def _current(tree: Tree) -> Iterator[Entry]:
         )  # fmt: skip
 
 
-def _grows(line: Line, following: list[Line]) -> bool:
+def _grows(line: TranscriptLine, following: list[TranscriptLine]) -> bool:
     """Whether the next line of the same answer has these words and more, as a stream that was written down twice."""
     after = next((each for each in following if isinstance(each.entry, Turn)), None)
     if after is None or not line.answer or after.answer != line.answer:
@@ -134,7 +134,7 @@ def _grows(line: Line, following: list[Line]) -> bool:
     return after.entry.content.startswith(line.entry.content)
 
 
-def _line(value: Mapping[str, Any], *, where: str) -> Line:
+def _line(value: Mapping[str, Any], *, where: str) -> TranscriptLine:
     """Read one line; what is no talk between the user and the assistant is left out, with the reason."""
     entry, kind = _entry(value, where=where)
     message = value.get("message")
@@ -145,7 +145,7 @@ def _line(value: Mapping[str, Any], *, where: str) -> Line:
         parent, is_root = value["logicalParentUuid"], False
     else:
         is_root = parent is None and "parentUuid" in value
-    return Line(
+    return TranscriptLine(
         entry=entry,
         kind=kind,
         id=id if isinstance(id, str) and id else None,
@@ -287,7 +287,7 @@ def _said_to_tools(value: Mapping[str, Any], content: Any) -> str:
     return "\n".join(each for each in said if each)
 
 
-def _only_queued(queue: list[tuple[str, Mapping[str, Any]]], tree: Tree) -> Iterator[Line]:
+def _only_queued(queue: list[tuple[str, Mapping[str, Any]]], tree: Tree) -> Iterator[TranscriptLine]:
     """What was typed while the program worked, and of which only the notes of its queue are there.
 
     A text that waits is taken out when its turn begins, which has it as a prompt, or when the running turn absorbs it, which has it
@@ -323,5 +323,7 @@ def _only_queued(queue: list[tuple[str, Mapping[str, Any]]], tree: Tree) -> Iter
                     continue
                 id = ids.id(session, None if at is None else at.isoformat(), text)
                 turn = _turn({**value, "uuid": id}, {}, "user", text, where=where)
-                yield Line(entry=turn, kind=QUEUED, id=None, parent=None, is_root=False, at=at)
-        yield Line(entry=Skip(NOTE, where), kind=OTHER, id=None, parent=None, is_root=False, at=None, aside=True)
+                yield TranscriptLine(entry=turn, kind=QUEUED, id=None, parent=None, is_root=False, at=at)
+        yield TranscriptLine(
+            entry=Skip(NOTE, where), kind=OTHER, id=None, parent=None, is_root=False, at=None, aside=True
+        )

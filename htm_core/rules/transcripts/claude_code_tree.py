@@ -19,7 +19,7 @@ PROMPT, ANSWER, QUEUED, OTHER = "prompt", "answer", "queued", "other"
 
 
 @dataclass(slots=True, kw_only=True)
-class Line:
+class TranscriptLine:
     """A line as it was read, and where it stands in the tree.
 
     `is_root` says that it names no parent and says so, `answer` is the model's own id of the answer that it is a part of, and
@@ -61,10 +61,10 @@ class Tree:
     """The lines of a file."""
 
     def __init__(self) -> None:
-        self._lines: list[Line] = []
+        self._lines: list[TranscriptLine] = []
         self._by_id: dict[str, int] = {}
 
-    def add(self, line: Line) -> None:
+    def add(self, line: TranscriptLine) -> None:
         """Add the next line. One whose id is there already is the same line, written again."""
         number = self._by_id.get(line.id) if line.id is not None else None
         if number is None:
@@ -76,7 +76,7 @@ class Tree:
         if isinstance(line.entry, Turn) and not (isinstance(known, Turn) and known.content == line.entry.content):
             line.entry, self._lines[number].entry = self._lines[number].entry, line.entry
         self._lines.append(
-            Line(
+            TranscriptLine(
                 entry=Skip("the same id and words again", line.entry.where),
                 kind=OTHER, id=None, parent=None, is_root=False, at=None, aside=True,
             )
@@ -94,7 +94,7 @@ class Tree:
         """When something was said last, whether it holds or not."""
         return max((line.at for line in self._lines if line.at is not None and line.kind != OTHER), default=None)
 
-    def current(self) -> tuple[list[Line], list[Line]]:
+    def current(self) -> tuple[list[TranscriptLine], list[TranscriptLine]]:
         """The lines that hold, in the order of the tree, and those that were taken back."""
         keys = [line.id if line.id is not None else f"\n{number}" for number, line in enumerate(self._lines)]
         lines = dict(zip(keys, self._lines, strict=True))
@@ -111,7 +111,7 @@ class Tree:
         left = [key for key in rest if isinstance(lines[key].entry, Turn)]
         return [lines[key] for key in (*before, *order, *left)], [lines[key] for key in keys if key in gone]
 
-    def _parents(self, lines: dict[str, Line]) -> dict[str, str | None]:
+    def _parents(self, lines: dict[str, TranscriptLine]) -> dict[str, str | None]:
         """The parent of each line that is in the tree. One that names none, or one that is not there, follows the one before it."""
         inside = [line for line in lines.values() if not line.aside]
         trusted = any(line.parent in self._by_id for line in inside) and not any(
@@ -141,7 +141,9 @@ class Tree:
         return parents
 
     @staticmethod
-    def _walk(lines: dict[str, Line], parents: dict[str, str | None], path: list[str]) -> tuple[list[str], set[str]]:
+    def _walk(
+        lines: dict[str, TranscriptLine], parents: dict[str, str | None], path: list[str]
+    ) -> tuple[list[str], set[str]]:
         """The keys that hold, in order, and those that were taken back."""
         children: dict[str | None, list[str]] = defaultdict(list)
         for key, parent in parents.items():
@@ -169,7 +171,7 @@ class Tree:
         return order, gone
 
 
-def _last_said(lines: dict[str, Line], parents: dict[str, str | None]) -> str | None:
+def _last_said(lines: dict[str, TranscriptLine], parents: dict[str, str | None]) -> str | None:
     """The prompt or answer that was said last of those that no other one follows."""
     talk = [key for key in parents if lines[key].kind in (PROMPT, ANSWER)]
     followed = dict[str, str | None]()
@@ -182,7 +184,9 @@ def _last_said(lines: dict[str, Line], parents: dict[str, str | None]) -> str | 
     return last_leaf({}, {key: lines[key].at for key in ends}, ends)
 
 
-def _stays(key: str, parent: str | None, lines: dict[str, Line], children: dict[str | None, list[str]]) -> bool:
+def _stays(
+    key: str, parent: str | None, lines: dict[str, TranscriptLine], children: dict[str | None, list[str]]
+) -> bool:
     """Whether a line beside the current branch belongs to it."""
     line = lines[key]
     if line.kind == PROMPT:
