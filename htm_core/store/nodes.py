@@ -42,7 +42,7 @@ def insert_vectors(
             "passages": list(vectors),
             "embeddings": [HalfVector(list(vector)) for vector in vectors.values()],
             "words": [None if words is None else words.get(id) for id in vectors],
-            "calibrated": None if model.partition(":")[0] == FITTED_ON else model,
+            "calibrated": None if FITTED_ON in model.split(":") else model,
         },
     )
 
