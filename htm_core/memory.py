@@ -370,7 +370,7 @@ class Memory(Handle):
         search, both in milliseconds at 100,000 memories with the embedded model. When the embedder fails, the words are searched
         alone, and `.degraded` says so. It also says when hits had no vector yet; what this process has just remembered gets its
         vector at the latest now. Words that no memory has are searched for as they were probably meant, in a second search, and
-        `.corrections` says which.
+        `.corrections` says which. With mode="text" every hit has a word of the query: a correction is said, and not searched for.
 
         Raises `InvalidInput`, `StorageError`, and `ModelError` for mode="vector" without a working embedder.
         """

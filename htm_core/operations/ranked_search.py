@@ -57,6 +57,7 @@ def ranked_search(read: Reader, query: RecallQuery) -> SearchResult:
         question_words=query.question_words,
         ranking_with_words=query.ranking_with_words,
         min_score=query.min_score,
+        words_alone=query.mode == "text",
     )
     nodes = found.candidates
     scored = best_candidates(nodes, asked, limit=query.limit)

@@ -275,7 +275,7 @@ def _scored(hit: Hit, score: float) -> Hit:
 def _find(engine: Engine, query: RecallQuery) -> Recall:
     """Everything that a search finds, before it is cut to a budget.
 
-    Words that no memory has are searched for once more as they were probably meant, where that is known.
+    Words that no memory has are searched for once more as they were probably meant, where that is known; mode="text" only says it.
     """
     language = engine.settings.language.rpartition(".")[2]
     if engine.settings.spelling and query.mode != "vector":
@@ -284,6 +284,8 @@ def _find(engine: Engine, query: RecallQuery) -> Recall:
     meant = spelling.mended(query.text, similar, asked=query.doubtful, language=language) if similar else None
     if meant is None:
         return found
+    if query.mode == "text":  # finds the words that were given: others are said, and not searched for
+        return replace(found, corrections=meant.corrections)
     asked = replace(
         query,
         text=meant.text,

@@ -101,7 +101,7 @@ class ScoringQuery:
 
     `by_meaning` and `by_words` say what was searched for, `speaker` is the one speaker that it names, `moments` are the times.
     `ranking` is what the ranker weighs by; without it nothing is added. `question_words` are compared with the words of passages;
-    then the ranker weighs by `ranking_with_words`.
+    then the ranker weighs by `ranking_with_words`. With `words_alone` a candidate without any of the words is none.
     """
 
     by_meaning: bool
@@ -113,6 +113,7 @@ class ScoringQuery:
     question_words: QuestionWords | None = None
     ranking_with_words: Weights | None = None
     min_score: float = 0.0
+    words_alone: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,8 +163,10 @@ def best_candidates(found: Candidates, query: ScoringQuery, *, limit: int) -> li
     parts["interaction"] = whole - scores - parts["ranker"]
     final = _below_all_words(whole, matched, asked=min(found.query_words, found.term_weights.shape[1] - 1))
     parts["words"] = parts["words"] + final - whole
+    if query.words_alone:
+        scores = np.where(matched > 0, scores, 0.0)
     counts = scores > 0 if query.by_words else np.ones(len(scores), dtype=np.bool_)
-    if found.standing is not None:
+    if found.standing is not None and not query.words_alone:
         counts |= found.standing[place] & (final > 0)
     order = np.lexsort((place, distance, -raised, -final))
     kept = order[(counts & (final >= query.min_score))[order]][:limit]

@@ -133,7 +133,8 @@ class Recall(Sequence[Hit]):
     `degraded` says in a sentence which arm was missing, and why, or how many hits had no vector yet; else it is None.
     `fallback` says in a sentence why the reranker or the expander was left out; None where nothing was.
     `timeframe` says which times were searched; None if all of them were.
-    `corrections` has the words of the query that no memory has, each with what was searched for instead or as well.
+    `corrections` has the words of the query that no memory has, each with what was searched for instead or as well;
+    with mode="text" they are said alone, and only the words that were given are searched for.
     `searched` has the parts of a long query that ask, where these were searched for and the rest beside them; else it is empty.
     """
 

@@ -30,7 +30,7 @@ def test_a_word_without_end_is_searched_for_like_any_other_and_soon(memory: Memo
     assert time.process_time() - begun < 1
     assert all(len(word) <= spelling.LONGEST for word in listed.words)
     assert all(len(word) <= 2 * spelling.LONGEST for word in listed.joined)
-    found = memory.recall(asked, mode="text", hold=False)
+    found = memory.recall(asked, hold=False)
     assert found.corrections["parot"] == "parrot"
     assert found[0].content == "The parrot sits in the kitchen."
 
