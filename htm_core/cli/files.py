@@ -97,7 +97,7 @@ def unload(common: CommonOptions, path: Place) -> None:
     """Forget the content of a file, or of every file below a folder."""
     with common.memory() as memory:
         gone = memory.unload(path)
-    done(common, {"unloaded": gone}, f"{gone:,} chunks are forgotten.")
+    done(common, {"unloaded": gone}, f"{gone:,} chunk{' is' if gone == 1 else 's are'} forgotten.")
 
 
 def files(

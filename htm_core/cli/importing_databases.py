@@ -14,13 +14,14 @@ from ..errors import InvalidInput
 from ..memory import Memory
 from ..models.embedders import CheckedEmbedder
 from ..store.foreign.database import is_address, open_foreign
-from .exit_codes import resumable
+from .exit_codes import FAILED, resumable
 from .json_output import print_json
 from .options import CommonOptions, make_embedder
 from .own_objects import is_own, is_there
 from .rendering import key_value_table, printable, progress_bar, stderr_console, stdout_console
 from .setup import ensure_weights
 
+NOTHING_LOST = ("the removal of another message", "no text in it")  # why a row may be left out
 Tables = Annotated[
     list[str] | None, typer.Option("--table", show_default="all that are known", help="Of a database: only this table.")
 ]
@@ -62,14 +63,16 @@ def imported_databases(
         return False
     if len(addresses) < len(sources):
         raise InvalidInput("expected either files or addresses of databases, got both; import one after the other")
-    for address in addresses:
-        _import(common, address, choice, wait=wait, then=then)
+    left_out = sum(_import(common, address, choice, wait=wait, then=then) for address in addresses)
+    if left_out:
+        raise typer.Exit(FAILED)
     return True
 
 
 def _import(
     common: CommonOptions, address: SecretStr, choice: Choice, *, wait: bool, then: Callable[[Memory], object]
-) -> None:
+) -> int:
+    """Import one database; answers how many rows were not understood."""
     from ..importers import import_database  # files need none of it
     from ..importers.run import recognised
 
@@ -98,9 +101,12 @@ def _import(
             )  # fmt: skip
         if works and speaks:
             then(memory)
+    left_out = sum(
+        count for each in done.tables for reason, count in each.reasons.items() if reason not in NOTHING_LOST
+    )
     if common.json:
         print_json(done)
-        return
+        return left_out
     console = stdout_console()
     for each in done.tables:
         counts = f"{each.imported:,} new, {each.changed:,} changed, {each.known:,} known, {each.skipped:,} skipped"
@@ -119,6 +125,7 @@ def _import(
         stderr_console().print(printable(f"Not understood, and left alone: {', '.join(done.others)}"), style="dim")
     if done.dry_run:
         stderr_console().print("Nothing was written.", style="dim")
+    return left_out
 
 
 def _embedder(spec: str | None) -> CheckedEmbedder | str | None:

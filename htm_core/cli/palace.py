@@ -264,6 +264,7 @@ def _outcome_text(outcome: Any) -> str:
             "conflicts": outcome.conflicts,
         }
         lost = "".join(f"\n{each.path}: in conflict, not imported: {each.edited}" for each in outcome.conflicts)
+        lost += "".join(f"\n{each}: settings of MemPalace, which mean nothing here" for each in outcome.not_read)
         return f"{outcome.unchanged} unchanged, " + ", ".join(f"{len(of)} {name}" for name, of in parts.items()) + lost
     if hasattr(outcome, "folder"):
         return f"{outcome.places} memories in {outcome.drawers} drawers, in {outcome.folder}"

@@ -31,6 +31,8 @@ from .context import PalaceContext
 
 FORMAT = 1
 _IDENTITY, _REGISTER = ("identity.txt",), ("palace.yaml",)
+# How MemPalace is set up; a palace here has its rooms and layers in the database.
+_SETTINGS_OF_MEMPALACE = ("config/mempalace.yaml", "mempalace.yaml")
 _MARK = re.compile(r"^<!-- htm ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}) -->[ \t]*$", re.MULTILINE)
 # A line of a text that reads like a mark is written with a backslash before it.
 _LIKE_A_MARK = re.compile(r"^(\\*<!-- htm )", re.MULTILINE)
@@ -64,7 +66,7 @@ class FolderConflict:
 @dataclass(slots=True, kw_only=True)
 class Imported:
     """What an import did with each text: added, edited, moved to another drawer, left unchanged, missing in the folder (by id),
-    or in conflict. `identity` says whether the identity was changed.
+    or in conflict. `identity` says whether the identity was changed, and `not_read` which files of the folder are of no use here.
     """
 
     added: list[Placed] = field(default_factory=list)
@@ -74,6 +76,7 @@ class Imported:
     missing: list[str] = field(default_factory=list)
     conflicts: list[FolderConflict] = field(default_factory=list)
     identity: bool = False
+    not_read: list[str] = field(default_factory=list)
 
 
 def export(context: PalaceContext, folder: str) -> Exported:
@@ -188,6 +191,7 @@ def load(context: PalaceContext, folder: str) -> Imported:
         register, drawers = _register(root), _Drawers(context, exported=root.exists(_REGISTER))
         identity = _read(root, _IDENTITY).strip() if root.exists(_IDENTITY) else ""
         texts = list(_texts(context, root))
+        result.not_read += [name for name in _SETTINGS_OF_MEMPALACE if (path / name).is_file()]
     _load_identity(context, identity, register, result)
     exported = {id: (path, digest) for path, held in register.get("drawers", {}).items() for id, digest in held.items()}
     at_home = {each.id for each in texts if each.id in exported and exported[each.id][0] == each.path}

@@ -280,6 +280,7 @@ def test_a_folder_of_mempalace_is_loaded_any_number_of_times_and_an_edited_file_
     for _ in range(2):
         again = palace.load(str(root))
         assert (again.added, again.edited, again.conflicts, again.unchanged) == ([], [], [], 2)
+        assert again.not_read == ["config/mempalace.yaml"]
         assert shelf(palace) == before
     assert palace.identity() == "I am Timmy."
     edit(root / "rooms/people/alexander.md", "short answers", "short answers, and tea")

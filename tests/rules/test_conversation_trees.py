@@ -477,3 +477,25 @@ def test_context_before_a_prompt_and_a_prompt_that_only_an_event_has() -> None:
 def test_what_one_agent_asks_another_is_nobodys_words() -> None:
     found = rollout(said(1, "user", "Find it."), source={"subagent": {"thread_spawn": {"parent_thread_id": "p"}}})
     assert (len(found), found.reasons["of a subagent"]) == (0, 1)
+
+
+def test_what_a_user_rolled_back_does_not_come_back_by_its_event() -> None:
+    before = [event(1, type="user_message", message="Two."), said(2, "user", "Two."), said(3, "assistant", "2")]
+    found = rollout(said(0, "user", "One."), *before, event(4, type="thread_rolled_back", num_turns=1))
+    assert told(found) == [("user", "One.")]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "\ue200aaaa", "\ue200cite\ue202", "【1†", "<command-args>", "<command-name>x", "<system-reminder>", "</system-reminder>",
+        "<system-reminder>x</system-reminder>", "<environment_context>x</environment_context>", "<command-args><", " ", "<",
+    ],
+)  # fmt: skip
+def test_a_long_text_of_marks_is_read_to_its_end(piece: str) -> None:
+    """With work that grows by the square this would not end: 600,000 characters."""
+    text = piece * (600_000 // len(piece))
+    for before in ("", "<command-name>"):
+        one({"content": {"parts": [before + text]}})
+        transcript(line("user", "u1", None, before + text))
+        rollout(said(1, "user", before + text))

@@ -537,6 +537,7 @@ def test_a_broken_list_is_refused_with_the_item(text: str, words: str) -> None:
         (b"\x1f\x8b\x08\0\0", "a gzip archive"),
         (b"<!DOCTYPE html><html>", "an HTML page"),
         (b'{"weather": "fine"}', 'an object with the fields "weather"'),
+        (b"[{}]", "a JSON list, whose first item is an object without fields"),
     ],
 )
 def test_a_foreign_file_is_refused_with_what_it_looks_like_and_what_is_understood(content: bytes, words: str) -> None:

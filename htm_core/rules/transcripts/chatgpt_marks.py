@@ -6,10 +6,10 @@ import json
 import re
 
 # A mark begins with U+E200, its parts are set apart by U+E202, and it ends with U+E201; older ones are 【4:0†source】.
-_MARK = re.compile("(?P<blank> ?)\ue200(?P<kind>[a-z_]*)(?P<parts>[^\ue200\ue201]*)\ue201")
-_CUT_OFF = re.compile("\ue200[a-z_]*(?:\ue202[^\\s\ue200-\ue20f]*)*")
+_MARK = re.compile("(?P<blank> ?)\ue200(?P<kind>[a-z_]*+)(?P<parts>[^\ue200\ue201]*+)\ue201")
+_CUT_OFF = re.compile("\ue200[a-z_]*+(?:\ue202[^\\s\ue200-\ue20f]*+)*+")
 _OTHER = re.compile("[\ue200-\ue20f]")
-_SOURCE = re.compile("(?P<blank> ?)【[0-9]+(?::[0-9]+)?†[^】\n]*】")
+_SOURCE = re.compile("(?P<blank> ?)【[0-9]+(?::[0-9]+)?†[^【】\n]*+】")
 _SHOWN_BY_PART = frozenset({"url", "link_title", "link"})  # whose first part is what a reader sees
 _CLOSES = frozenset(" \t\n.,;:!?)]}\"'")
 

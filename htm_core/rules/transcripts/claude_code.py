@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 from ...errors import InvalidInput
@@ -48,7 +49,8 @@ ADDED = (
 )  # fmt: skip
 _BEFORE = re.compile(rf"\s*+<({'|'.join(ADDED)})>")
 _BEHIND = re.compile(rf"</({'|'.join(ADDED)})>\s*+\Z")
-_PART_OF_COMMAND = re.compile(r"<command-(name|args)>([^<]*+(?:<(?!/command-)[^<]*+)*+)</command-\1>")
+_NEAR = 200  # characters from the end
+_PART_OF_COMMAND = re.compile(r"<command-(name|args)>([^<]*+(?:<(?!/?command-)[^<]*+)*+)</command-\1>")
 # How the result of a tool goes that the user refused with a reason: behind these words, and before the program's note.
 REFUSED = ("The user doesn't want to proceed with this tool use.", "Permission for this tool use was denied.")
 REASON = "the user said:\n"
@@ -103,9 +105,10 @@ def _current(tree: Tree) -> Iterator[Entry]:
     held, gone = tree.current()
     ids: dict[str, set[str]] = {}
     lost: dict[str, set[str]] = {}
-    for at, line in enumerate(held):
+    growing = _growing(held)
+    for line in held:
         entry = line.entry
-        if isinstance(entry, Turn) and _grows(line, held[at + 1 :]):
+        if isinstance(entry, Turn) and entry.id in growing:
             lost.setdefault(entry.session, set()).add(entry.id or "")
             entry = Skip("the beginning of an answer that is there as a whole", entry.where)
         elif isinstance(entry, Turn):
@@ -124,14 +127,14 @@ def _current(tree: Tree) -> Iterator[Entry]:
         )  # fmt: skip
 
 
-def _grows(line: TranscriptLine, following: list[TranscriptLine]) -> bool:
-    """Whether the next line of the same answer has these words and more, as a stream that was written down twice."""
-    after = next((each for each in following if isinstance(each.entry, Turn)), None)
-    if after is None or not line.answer or after.answer != line.answer:
-        return False
-    assert isinstance(line.entry, Turn)
-    assert isinstance(after.entry, Turn)
-    return after.entry.content.startswith(line.entry.content)
+def _growing(held: list[TranscriptLine]) -> set[str | None]:
+    """The ids of lines whose words, and more, stand in the next line of the same answer: a stream that was written down twice."""
+    turns = [(line.answer, line.entry) for line in held if isinstance(line.entry, Turn)]
+    return {
+        turn.id
+        for (answer, turn), (next_answer, following) in pairwise(turns)
+        if answer and answer == next_answer and following.content.startswith(turn.content)
+    }
 
 
 def _line(value: Mapping[str, Any], *, where: str) -> TranscriptLine:
@@ -249,10 +252,15 @@ def _text_of(content: Any, *, of_user: bool) -> tuple[str, str | None]:
 
 def _typed(text: str) -> str:
     """What a user typed of a text: without what the program put around it, and of a command its name and what stands behind it."""
-    while (tag := _BEFORE.match(text)) and (end := text.find(close := f"</{tag[1]}>", tag.end())) >= 0:
-        text = text[end + len(close) :].lstrip()
-    while (tag := _BEHIND.search(text[-200:])) and (start := text.rfind(f"<{tag[1]}>")) >= 0:
-        text = text[:start].rstrip()
+    start, stop = 0, len(text)
+    while (tag := _BEFORE.match(text, start)) and (end := text.find(close := f"</{tag[1]}>", tag.end())) >= 0:
+        start = end + len(close)
+    while (tag := _BEHIND.search(text[max(start, stop - _NEAR) : stop])) and (
+        begin := text.rfind(f"<{tag[1]}>", start, stop)
+    ) >= 0:
+        stop = begin
+    if (start, stop) != (0, len(text)):
+        text = text[start:stop].strip()
     if not text.lstrip().startswith(WRITTEN):
         return text
     parts = {part[1]: part[2].strip() for part in _PART_OF_COMMAND.finditer(text)}

@@ -42,6 +42,7 @@ _BEFORE = {
     "<recommended_plugins>": "</recommended_plugins>",
 }  # fmt: skip
 ASKED = "## My request for Codex:"  # where the user's own words begin after what an editor adds
+_BLANKS = 100  # between the two, at most
 _ADDED_BY_EDITOR = "# "  # how that begins
 WITHOUT_TEXT = {
     "function_call": "a call of a tool", "custom_tool_call": "a call of a tool", "local_shell_call": "a call of a tool",
@@ -90,6 +91,7 @@ def lines(values: Iterable[tuple[str, Any]], name: str) -> Iterator[Entry]:
     heard = list[
         tuple[int, str, Any, str]
     ]()  # what events say that the user said: before which entry, where, when and what
+    known = set[str]()  # what users said in messages, rolled back or not
     taken_back = set[str]()
     for where, value in values:
         if isinstance(value, InvalidInput):
@@ -99,9 +101,11 @@ def lines(values: Iterable[tuple[str, Any]], name: str) -> Iterator[Entry]:
             entries.append(Skip("not a line of such a transcript", where))
             continue
         try:
-            entries.append(_line(value, session, where=where))
+            entries.append(entry := _line(value, session, where=where))
         except InvalidInput as error:
-            entries.append(not_understood(error, where=where))
+            entries.append(entry := not_understood(error, where=where))
+        if isinstance(entry, Turn) and entry.role == "user":
+            known.add(entry.content.strip())
         payload = value.get("payload")
         if value.get("type") == "event_msg" and isinstance(payload, dict):
             if payload.get("type") == "thread_rolled_back":
@@ -109,7 +113,7 @@ def lines(values: Iterable[tuple[str, Any]], name: str) -> Iterator[Entry]:
             elif payload.get("type") == "user_message" and isinstance(payload.get("message"), str):
                 heard.append((len(entries) - 1, where, value.get("timestamp"), payload["message"]))
     for number, where, time, text in heard:
-        _only_heard(entries, number, text, session, time=time, where=where)
+        _only_heard(entries, number, text, session, known, time=time, where=where)
     yield from entries
     turns = [each for each in entries if isinstance(each, Turn)]
     held, times = frozenset(each.id or "" for each in turns), [each.at for each in turns if each.at is not None]
@@ -135,18 +139,16 @@ def _roll_back(entries: list[Turn | Skip], turns: Any) -> set[str]:
 
 
 def _only_heard(
-    entries: list[Turn | Skip], number: int, text: str, session: _Session, *, time: Any, where: str
+    entries: list[Turn | Skip], number: int, text: str, session: _Session, known: set[str], *, time: Any, where: str
 ) -> None:
     """Take a user's words from an event where no message has them."""
     said = _asked(_after_context(text)).strip()
     unknown = isinstance(entries[number], Skip) and entries[number].reason != TAKEN_BACK  # type: ignore[union-attr]
     if not unknown or session.of_subagent or not has_words(said) or said.startswith(WRITTEN):
         return
-    if any(
-        isinstance(each, Turn) and each.role == "user" and (said in each.content or each.content in said)
-        for each in entries
-    ):
+    if said in known or any(said in each or each in said for each in known):
         return
+    known.add(said)
     try:
         at = iso_time(time, where=where)
     except InvalidInput:
@@ -208,12 +210,16 @@ def _text_of(content: Any) -> tuple[str, str | None]:
 
 def _after_context(text: str) -> str:
     """What stands behind what the program put before a prompt in the same text."""
+    start = 0
     while True:
-        start = text.lstrip()
-        end = next((close for begin, close in _BEFORE.items() if start.startswith(begin)), None)
-        if end is None or not start.partition(end)[2].strip():
-            return text
-        text = start.partition(end)[2].lstrip()
+        at = start + len(text[start : start + _BLANKS]) - len(text[start : start + _BLANKS].lstrip())
+        close = next((close for begin, close in _BEFORE.items() if text.startswith(begin, at)), None)
+        end = -1 if close is None else text.find(close, at)
+        if close is None or end < 0:
+            break
+        start = end + len(close)
+    rest = text[start:].lstrip() if start else text
+    return rest or text
 
 
 def _asked(text: str) -> str:

@@ -35,8 +35,6 @@ _MAGIC: Mapping[bytes, str] = {
     b"ID3": "an MP3 recording",
     b"OggS": "an Ogg recording",
     b"{\\rtf": "an RTF document",
-    b"\xff\xfe": "text in UTF-16",
-    b"\xfe\xff": "text in UTF-16",
 }
 _TAR = slice(257, 262)
 _TEXTS: Mapping[str, str] = {
@@ -46,7 +44,6 @@ _TEXTS: Mapping[str, str] = {
     r"\{\\rtf": "an RTF document",
 }
 _ADVICE: Mapping[str, str] = {
-    "text in UTF-16": "save it as UTF-8",
     "a gzip archive": "unpack it first",
     "a PDF document": "save its text as a file, and load that with htm load",
     "an HTML page": "an export also has a JSON file: import that one",
@@ -76,7 +73,8 @@ def json_words(value: Any) -> str:
     first = value[0] if isinstance(value, list) and value else value
     if isinstance(first, dict):
         fields = ", ".join(json.dumps(str(name)[:40]) for name in list(first)[:6])
-        what = f"an object with the fields {fields or 'none'}" + (", …" if len(first) > 6 else "")
+        what = f"an object with the fields {fields}" if fields else "an object without fields"
+        what += ", …" if len(first) > 6 else ""
         return f"a JSON list, whose first item is {what}" if isinstance(value, list) else f"JSON: {what}"
     return "an empty JSON list" if value == [] else f"JSON: {json.dumps(value)[:60]}"
 
