@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,7 +41,7 @@ FAULTS = frozenset({NOT_UNDERSTOOD, NOT_STORED})  # what is lost unless somebody
 STRICT = frozenset({"jsonl", "langchain", "llamaindex", "text"})
 MILLISECONDS = 1e11  # a number of seconds that large is thousands of years away
 _WITHIN_A_LINE = ("column ", "line ")  # how the rest of a place begins
-_UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))  # a text of nothing else is empty
+_SEEN = re.compile("[^\\s\u00ad\u200b\u200c\u200d\u2060\ufeff]")  # a text without one is empty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,7 +195,7 @@ def _check_storable(draft: Draft, *, longest: int) -> None:
 
 def has_words(text: str) -> bool:
     """Whether there is anything to see in a text."""
-    return bool(text.translate(_UNSEEN).strip())
+    return _SEEN.search(text) is not None
 
 
 def is_repeat(turn: Turn, seen: dict[tuple[str, str], bytes]) -> bool:
