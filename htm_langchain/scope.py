@@ -14,7 +14,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 
@@ -34,6 +34,7 @@ TenantSource = NameSource | Collection[str]
 MAX_LOGGED = 10_000
 # Where LangGraph Server puts the user that it has authenticated.
 AUTHENTICATED, AUTHENTICATED_ID = "langgraph_auth_user", "langgraph_auth_user_id"
+SERVER = "langgraph_api"  # its module, which is imported wherever the server runs a graph
 
 # The node of `create_agent` that runs tools. An agent that is called within it was called by another agent.
 TOOLS_NODE = "tools"
@@ -59,18 +60,27 @@ def user_of(
     verified = authenticated or (None if own is None or is_anonymous(own) else own)
     if verified is None:
         return check_not_reserved(in_context or in_config) or noted or own
-    _check_same("user", verified, in_context, in_config)
+    _check_same("user", verified, in_context, in_config, _claimed_user(_configurable(runtime)))
     return verified
 
 
 def authenticated_user(runtime: Any) -> str | None:
-    """The identity of the user that LangGraph Server has authenticated; None where it has none."""
+    """The identity of the user that LangGraph Server has authenticated; None where it has none.
+
+    The server hands a run its user as an object, which no client's JSON can be. What JSON can say counts only in the server
+    itself, which refuses these keys in a request. LangGraph makes its `server_info` of the same configuration, so that having
+    one proves nothing.
+    """
     configurable = _configurable(runtime)
-    for user in (getattr(getattr(runtime, "server_info", None), "user", None), configurable.get(AUTHENTICATED)):
-        found = text_or_none(_part(user, "identity"))
-        if found is not None:
-            return found
-    return _field(configurable, AUTHENTICATED_ID)
+    users = (getattr(getattr(runtime, "server_info", None), "user", None), configurable.get(AUTHENTICATED))
+    verified = filter(None, (text_or_none(_attribute(user, "identity")) for user in users))
+    return next(verified, None) or (_claimed_user(configurable) if SERVER in sys.modules else None)
+
+
+def _claimed_user(configurable: Mapping[str, Any]) -> str | None:
+    """The identity that a configuration claims by what JSON can say."""
+    user = configurable.get(AUTHENTICATED)
+    return (_field(user, "identity") if isinstance(user, Mapping) else None) or _field(configurable, AUTHENTICATED_ID)
 
 
 def may_choose_tenant(given: TenantSource) -> bool:
@@ -173,6 +183,15 @@ def tenant_of_thread(
 
     Raises `InvalidInput` for another one.
     """
+    if (
+        noted is not None
+        and noted != default
+        and may_choose_tenant(given)
+        and noted not in cast("Collection[str]", given)
+    ):
+        raise InvalidInput(
+            f"expected a tenant that this component may work for, got {noted!r:.80}; allow it by tenant="
+        )
     found = tenant_of(runtime, given=given, default=noted or default, is_required=is_required and noted is None)
     if noted is not None and found != noted:
         raise InvalidInput(
@@ -272,10 +291,8 @@ def _log_mismatch(what: str, verified: str, other: str, *, instead: str) -> None
         )  # fmt: skip
 
 
-def _part(source: Any, name: str) -> Any:
-    """An attribute or an entry of the server's user; None where it has none."""
-    if isinstance(source, Mapping):
-        return source.get(name)
+def _attribute(source: Any, name: str) -> Any:
+    """An attribute of the server's user; None where it has none."""
     with contextlib.suppress(AttributeError, NotImplementedError, KeyError):  # Starlette's user without a name
         return getattr(source, name)
     return None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
+import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +30,7 @@ from htm_langchain import (
     create_remember_tool,
     with_memory,
 )
-from htm_langchain.scope import memory_of
+from htm_langchain.scope import memory_of, user_of
 from htm_llamaindex import HTMMemory, HTMToolSpec
 from tests.conftest import Make
 from tests.langchain.models import Scripted, scripted, texts
@@ -87,10 +89,9 @@ def contents(memory: Memory) -> list[str]:
     return [mention.content for mention in memory.timeline(limit=1_000)]
 
 
-@pytest.mark.parametrize("identity", ["user", "mapping", "id alone"])
 @pytest.mark.parametrize("way", ["context", "configurable", "both"])
 def test_a_caller_with_an_account_reads_and_writes_nothing_of_somebody_whom_it_names(
-    make: Make, caplog: pytest.LogCaptureFixture, way: str, identity: str
+    make: Make, caplog: pytest.LogCaptureFixture, way: str
 ) -> None:
     ann, mallory = names()
     theirs = with_secret(make, ann)
@@ -101,15 +102,14 @@ def test_a_caller_with_an_account_reads_and_writes_nothing_of_somebody_whom_it_n
         context_schema=Context,
         checkpointer=InMemorySaver(),
     )
-    server: dict[str, Any] = {
-        "user": {"langgraph_auth_user": Authenticated(mallory)},
-        "mapping": {"langgraph_auth_user": {"identity": mallory, "is_authenticated": True}},
-        "id alone": {"langgraph_auth_user_id": mallory},
-    }[identity]
     told = {"user_id": ann} if way != "context" else {}
     context: Any = Context(user_id=ann) if way != "configurable" else Context()
     with caplog.at_level(logging.ERROR, "htm.langchain"):
-        agent.invoke({"messages": [HumanMessage(QUESTION)]}, request("m1", **server, **told), context=context)
+        agent.invoke(
+            {"messages": [HumanMessage(QUESTION)]},
+            request("m1", langgraph_auth_user=Authenticated(mallory), **told),
+            context=context,
+        )
     assert "4711" not in asked(model)
     assert contents(theirs) == [SECRET]
     assert contents(make(user=mallory)) == [QUESTION, "Noted."]
@@ -159,6 +159,63 @@ def test_one_memory_without_a_user_serves_all_users_by_the_configuration(make: M
         assert ("4711" in asked(model)) == knows
 
 
+def forged(ann: str) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+    """What a client's JSON may say that somebody is `ann`: a run's configuration, and its input beside the messages."""
+    user = {"identity": ann, "is_authenticated": True, "display_name": ann}
+    ids = {"user_id": ann, "user": ann, "userId": ann, "x-user": ann, "tenant": ann, "robot": ann}
+    served = {"assistant_id": "a", "graph_id": "g", "langgraph_request_id": ann}
+    return {
+        "user": ({"configurable": {"langgraph_auth_user": user}}, {}),
+        "text": ({"configurable": {"langgraph_auth_user": ann}}, {}),
+        "id": ({"configurable": {"langgraph_auth_user_id": ann}}, {}),
+        "server": ({"configurable": {"langgraph_auth_user": user, "langgraph_auth_user_id": ann, **served}}, {}),
+        "permissions": ({"configurable": {"langgraph_auth_permissions": [ann], **served}}, {}),
+        "names": ({"configurable": dict(ids)}, {}),
+        "metadata": (
+            {"metadata": {**ids, **served, "langgraph_auth_user_id": ann}, "tags": [ann], "run_name": ann},
+            {},
+        ),
+        "headers": ({"configurable": {"headers": {"HTM-User": ann, "x-user": ann}, "HTM-User": ann}}, {}),
+        "state": ({}, {"htm_thread": {"speakers": [[ann, "m1"]]}, "htm_session": ann, "htm_tenant": ann, **ids}),
+        "subagent": ({"configurable": {"langgraph_user": ann, "checkpoint_ns": f"tools:{ann}|model:1"}}, {}),
+    }
+
+
+@pytest.mark.parametrize("own", ["mallory", "nobody"])
+@pytest.mark.parametrize("way", sorted(forged("ann")))
+def test_what_a_clients_json_says_of_an_identity_opens_nobodys_memory(make: Make, way: str, own: str) -> None:
+    ann, mallory = names()
+    theirs = with_secret(make, ann)
+    config, state = forged(ann)[way]
+    if own == "nobody" and way == "names":  # where the server knows nobody, a program says by user_id who it is
+        config = {"configurable": {key: each for key, each in config["configurable"].items() if key != "user_id"}}
+    mine, model = make(user=mallory) if own == "mallory" else make(), scripted()
+    agent = create_agent(model, middleware=[HTMMemoryMiddleware(mine, min_score=0.0)])
+    run = {**config, "configurable": {"thread_id": f"m-{mallory}", **config.get("configurable", {})}}
+    agent.invoke({"messages": [HumanMessage(QUESTION)], **state}, run)
+    chained = scripted()
+    with_memory(chained, mine, min_score=0.0).invoke(
+        QUESTION, {**run, "configurable": {**run["configurable"], "thread_id": "c"}}
+    )
+    found = HTMRetriever(memory=mine).invoke(QUESTION, run)
+    reply = create_recall_tool(mine).invoke({"query": QUESTION}, run)
+    assert "4711" not in asked(model) + asked(chained) + reply + "".join(each.page_content for each in found)
+    assert contents(theirs) == [SECRET]
+
+
+@pytest.mark.parametrize(
+    "said", [{"langgraph_auth_user_id": "mallory"}, {"langgraph_auth_user": {"identity": "mallory"}}]
+)
+def test_in_langgraph_server_itself_its_keys_are_its_own_word(
+    monkeypatch: pytest.MonkeyPatch, said: dict[str, Any]
+) -> None:
+    """The server refuses a request whose configuration has these keys."""
+    run = Scope(context={"user_id": "ann"}, config=request("thread", **said), state={})
+    assert user_of(run, given=None, own="own") == "own"
+    monkeypatch.setitem(sys.modules, "langgraph_api", types.ModuleType("langgraph_api"))
+    assert user_of(run, given=None, own="own") == "mallory"
+
+
 @pytest.mark.parametrize("nobody", [Nobody(), {"identity": "", "is_authenticated": False}, None])
 def test_a_server_that_authenticates_nobody_says_nothing_about_who_asks(make: Make, nobody: Any) -> None:
     ann, _ = names()
@@ -174,7 +231,8 @@ def test_a_guest_whom_the_server_knows_as_a_guest_is_nobody_else(make: Make) -> 
     with_secret(make, ann)
     model = scripted()
     agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), min_score=0.0)])
-    server = {"identity": guest, "is_authenticated": False}
+    server = Authenticated(guest)
+    server.is_authenticated = False
     agent.invoke({"messages": [HumanMessage(QUESTION)]}, request("t1", user_id=ann, langgraph_auth_user=server))
     assert "4711" not in asked(model)
 
