@@ -315,4 +315,6 @@ def _opened() -> Telemetry:
         from opentelemetry import metrics, trace
     except ImportError as error:
         raise ImportError("Settings(telemetry=True) needs OpenTelemetry: pip install 'htm-memory[otel]'") from error
-    return _OpenTelemetry(trace.get_tracer(SCOPE), metrics.get_meter(SCOPE))
+    from . import __version__  # which imports this module
+
+    return _OpenTelemetry(trace.get_tracer(SCOPE, __version__), metrics.get_meter(SCOPE, __version__))

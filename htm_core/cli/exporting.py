@@ -19,6 +19,7 @@ import typer
 import yaml
 
 from ..errors import InvalidInput
+from ..integration.origin import speaker
 from ..memory import Memory
 from ..types import Mention
 from .json_output import print_json, to_json
@@ -183,7 +184,7 @@ def _front(mention: Mention) -> str:
 
 
 def _said(mention: Mention) -> str:
-    who = mention.name or mention.role or mention.robot
+    who = speaker(mention.name, mention.role) or mention.robot
     return (
         f"## {' '.join(who.split())}, {mention.at.astimezone(UTC):%Y-%m-%d %H:%M} UTC\n\n{mention.content.strip()}\n\n"
     )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import sys
 import threading
+import time
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +18,7 @@ from ..store import tenants
 from .options import CommonOptions, stored_embedder
 
 DEFAULT_BUDGET = 4_000
+PARENT_EVERY = 2.0  # seconds between looks whether the client lives
 
 
 def mcp(
@@ -37,10 +40,20 @@ def mcp(
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     opened = _Opened(common)
     threading.Thread(target=opened.warm, daemon=True).start()
+    threading.Thread(target=_end_with_parent, args=(os.getppid(), opened), daemon=True).start()
     try:
         asyncio.run(serve_stdio(build_server(opened, budget=budget)))
     finally:
         opened.close()
+
+
+def _end_with_parent(parent: int, opened: _Opened) -> None:
+    """End when the client that started this is gone: another process may hold its end of stdin open for ever."""
+    while os.getppid() == parent:
+        time.sleep(PARENT_EVERY)
+    logging.getLogger("htm.mcp").warning("the program that started this server is gone; it ends")
+    opened.close()
+    os._exit(0)
 
 
 class _Opened:
@@ -50,6 +63,7 @@ class _Opened:
         self._common = common
         self._memory: Memory | None = None
         self._opening = threading.Lock()
+        self._is_closing = False
 
     def __call__(self, _request: Any = None) -> Memory:
         with self._opening:
@@ -62,10 +76,12 @@ class _Opened:
         try:
             self().stats()
         except HTMError as error:
-            logging.getLogger("htm.mcp").warning("%s", error)
+            if not self._is_closing:  # a client that leaves at once is no fault of the database
+                logging.getLogger("htm.mcp").warning("%s", error)
 
     def close(self) -> None:
         """Write what recall has held and counted."""
+        self._is_closing = True
         if self._memory is not None:
             self._memory.close()
 

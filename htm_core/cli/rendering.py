@@ -14,6 +14,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from ..integration.origin import speaker as speaker_of
 from ..types import Context, Mention, Recall
 
 if TYPE_CHECKING:
@@ -94,8 +95,8 @@ def recall_notes(found: Recall) -> list[str]:
 
 
 def speaker(mention: Mention | None) -> str:
-    """Who said it: the name, else the role, else the robot that remembers it."""
-    return "" if mention is None else mention.name or mention.role or mention.robot
+    """Who said it: the name and the role, else the robot that remembers it."""
+    return "" if mention is None else speaker_of(mention.name, mention.role) or mention.robot
 
 
 def timings_line(found: Recall) -> str:

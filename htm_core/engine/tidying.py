@@ -16,6 +16,7 @@ from ..rules.profile import facts as profile_facts
 from ..rules.profile.facts import Fact, facts_of
 from ..rules.summaries.extract import Spoken, line_of, most_telling
 from ..rules.text import same_facts as same
+from ..rules.text.speakers import speaker
 from ..store import tidying
 from ..store.database import Connection
 from ..store.tidying import ChangedSession, Message, OwnWord, SaidNode
@@ -102,7 +103,7 @@ def summarized(
     if not chosen:
         return None
     sources = [messages[place] for place in chosen]
-    lines = [line_of(spoken[place], speaker=messages[place].name or messages[place].role) for place in chosen]
+    lines = [line_of(spoken[place], speaker=speaker(messages[place].name, messages[place].role)) for place in chosen]
     if summarize is not None:
         sources, lines = list(messages), list(summarize([_with_label(each) for each in messages]))
     return Summary(
@@ -112,7 +113,7 @@ def summarized(
 
 
 def _with_label(message: Message) -> str:
-    return f"[{message.at:%Y-%m-%d} {message.name or message.role or 'user'}] {message.content}"
+    return f"[{message.at:%Y-%m-%d} {speaker(message.name, message.role) or 'user'}] {message.content}"
 
 
 def store_summary(

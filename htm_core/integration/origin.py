@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +17,8 @@ from ..memory import Memory
 from ..operations.read import mentions_of_node
 from ..rules.identity import is_anonymous
 from ..rules.text.fence import TOKEN_DIGITS, Fence, indented, label
+from ..rules.text.speakers import own_name, without_commas
+from ..rules.text.speakers import speaker as speaker
 from ..rules.trust import check_trust
 from ..types import Hit, Mention, Node, Recall, Source
 
@@ -30,10 +31,6 @@ _URLS = ("url", "URL", "source_url", "link", "source")
 _PATHS = ("file", "file_path", "path", "file_name", "filename", "source")
 MAX_PLACE = 80
 _TOOL = re.compile(r"[\w.:-]{1,64}")
-# A name that is the word for a speaker of another kind is not shown: a tool may be called "user".
-_RESERVED = frozenset(
-    ("user", "human", "you", "me", "assistant", "ai", "model", "system", "developer", "program", "noted", "tool")
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +66,7 @@ class Origin:
             return None
         if is_anonymous(self.user):
             return "an unknown user"
-        return f"user {_shortened(_without_commas(self.user))}"
+        return f"user {_shortened(without_commas(self.user))}"
 
     def _speaker(self) -> str | None:
         """Who said it, or where it is from."""
@@ -80,17 +77,10 @@ class Origin:
         if self.source == "file":
             return f"from the file {self.place}" if self.place else "from a file"
         if self.source == "import":
-            return ", ".join(filter(None, (self._own_name("user"), "imported")))
+            return ", ".join(filter(None, (own_name(self.name), "imported")))
         if self.source == "assistant" and self.role != "assistant":
             return "noted by the assistant"
-        role = self.role or self.source
-        return self._own_name(role) or role
-
-    def _own_name(self, role: str | None) -> str | None:
-        """The name, unless it is the word for another role; one called "Cy, of user bob" would say whose the memory is."""
-        name = _without_commas(self.name or "")
-        folded = unicodedata.normalize("NFKC", name).strip().casefold()
-        return name if folded and (folded == role or folded not in _RESERVED) else None
+        return speaker(self.name, self.role or self.source)
 
 
 def origin_of(said: Mention, *, user: str | None = None) -> Origin:
@@ -190,12 +180,7 @@ def _address(value: object) -> str | None:
 def _file_name(path: str) -> str:
     """The name of a file without commas, which part a label: one called "a.txt, user, said last" would say who said it."""
     name = re.split(r"[/\\]", path.strip().rstrip("/\\"))[-1]
-    return _shortened(_without_commas(name))
-
-
-def _without_commas(name: str) -> str:
-    """A name without what parts a label, in one line."""
-    return " ".join(re.sub("[,\u060c\u3001\ufe50\ufe51\uff0c\uff64]", " ", name).split())
+    return _shortened(without_commas(name))
 
 
 def _shortened(text: str) -> str:

@@ -22,6 +22,7 @@ from ..models.embedders import CheckedEmbedder
 from ..rules.supersession.candidates import Candidate, judge_candidates
 from ..rules.supersession.judge import LEAST, ChangeJudgement, Saying, judge
 from ..rules.text.passages import lexical_query
+from ..rules.text.speakers import own_name
 from ..rules.trust import TRUST, source_of
 from ..store import indexes, jobs, nodes, relations, search, supersession, tags, write
 from ..store.database import Connection, Database
@@ -233,7 +234,7 @@ class ProposeHandler:
         metadata = {PROPOSITION_OF: str(node)}
         zone = self._database.settings.timezone
         at = source.at.astimezone(ZoneInfo(zone) if zone else None)  # "yesterday" is a day of theirs
-        facts = self._propositioner.facts(source.content, speaker=source.name or source.role, at=at)
+        facts = self._propositioner.facts(source.content, speaker=own_name(source.name) or source.role, at=at)
         # What it came from and until when it is kept is as with the text that it was taken from.
         drafts = [
             Draft(
@@ -415,7 +416,7 @@ def _edge(older: ComparedNode, newer: ComparedNode, *, among: ChangeJudgement | 
 
 
 def _saying(said: ComparedNode) -> Saying:
-    return Saying(said.content, said.name or said.role or "user")
+    return Saying(said.content, own_name(said.name) or said.role or "user")
 
 
 def _each(claimed: Mapping[str, Sequence[ClaimedJob]]) -> Iterator[tuple[str, ClaimedJob]]:

@@ -16,7 +16,7 @@ from ..memory import Memory
 from ..rules.places import HOUR, Placed, Room, note_lifetime
 from ..rules.validation import check_id, check_limit
 from ..store import places
-from ..types import Draft
+from ..types import Draft, Source
 from .audit import Consultation, Decision, consultation_of, decision_of
 from .context import PalaceContext, newest_procedures
 from .contradiction import Judge
@@ -137,14 +137,14 @@ class Palace(Handle):
         drafts = [each if isinstance(each, Draft) else Draft(content=each) for each in contents]
         return self.context.place(drafts, kind="filed", where=self.checked_room(room, drawer))
 
-    def note(self, content: str, *, ttl: timedelta | float = HOUR) -> Placed:
+    def note(self, content: str, *, ttl: timedelta | float = HOUR, source: Source | None = None) -> Placed:
         """Write a note for this session (layer L2). Only this session sees it, and it is hidden after `ttl` seconds.
 
         `ttl` may also be a timedelta; at most 366 days. A note is never promoted by itself. A filed text that says the same
-        is not changed by the note.
+        is not changed by the note. `source` says who wrote it: "assistant" for a model, None for the program itself.
         """
         expires = self.context.now() + note_lifetime(ttl)
-        return self.context.place([Draft(content=content)], kind="note", expires=expires)[0]
+        return self.context.place([Draft(content=content, source=source)], kind="note", expires=expires)[0]
 
     def artifact(
         self, uri: str, *, fetch: Fetch, about: str = "", timeout: float = 5.0, cache: float = 300.0
@@ -251,7 +251,7 @@ class Palace(Handle):
         self.context.sweep()
 
     def promote(
-        self, note: Placed | str, *, room: str, drawer: str, reason: str, summary: str
+        self, note: Placed | str, *, room: str, drawer: str, reason: str, summary: str, source: Source | None = None
     ) -> Promoted | Duplicate | PromotionConflict:
         """File what a note has taught, as a sentence of your own. It is the only way from a session into the palace.
 
@@ -265,17 +265,22 @@ class Palace(Handle):
         Every outcome is a row of the audit; see `decisions`. The summary and up to 64 texts of the drawer are embedded, and the
         judge is asked about each of the newest 2,000 texts of the drawer and about the 20 nearest in others. Raises
         `InvalidInput`, `NotFound` for a note that is not of this session or has expired, and `ModelError` when a judge with a
-        model fails.
+        model fails. `source` says who wrote the summary, as in `note`; how far it is trusted follows from that.
         """
-        return promote(self.context, _id_of(note), room=room, drawer=drawer, reason=reason, summary=summary)
+        return promote(
+            self.context, _id_of(note), room=room, drawer=drawer, reason=reason, summary=summary, source=source
+        )
 
-    def submit(self, fact: str, *, room: str, drawer: str, reason: str) -> Promoted | Duplicate | PromotionConflict:
+    def submit(
+        self, fact: str, *, room: str, drawer: str, reason: str, source: Source | None = None
+    ) -> Promoted | Duplicate | PromotionConflict:
         """File a fact that somebody else brings, such as an agent: with a reason, and by the same checks as `promote`.
 
         `file` keeps whatever it is given; this refuses raw tool output, files nothing that the drawer says already, and says
-        what the fact contradicts. Answers and errors are those of `promote`, without a note.
+        what the fact contradicts. Answers and errors are those of `promote`, without a note. `source` says whose words these are:
+        "assistant" for a model's, None for the program's own, which are trusted like the user's.
         """
-        return submit(self.context, fact, room=room, drawer=drawer, reason=reason)
+        return submit(self.context, fact, room=room, drawer=drawer, reason=reason, source=source)
 
     def undo(self, outcome: Promoted | PromotionConflict | str) -> Decision:
         """Take a promotion back: what it filed is hidden, its relations are dropped, and the audit says so.

@@ -26,7 +26,7 @@ from ..store import nodes, places, relations
 from ..store.database import Connection
 from ..store.errors import attempts
 from ..store.records import WrittenEntry
-from ..types import Draft
+from ..types import Draft, Source
 from .audit import Against, Decision, Outcome, decision_of
 from .context import PalaceContext
 from .contradiction import Judge, by_rules
@@ -76,6 +76,7 @@ class _Request:
     reason: str
     summary: str
     at: datetime
+    source: Source | None = None  # who wrote the summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +94,17 @@ class _DrawerChanged(Exception):
 
 
 def promote(
-    context: PalaceContext, note: UUID, *, room: str, drawer: str, reason: str, summary: str
+    context: PalaceContext,
+    note: UUID,
+    *,
+    room: str,
+    drawer: str,
+    reason: str,
+    summary: str,
+    source: Source | None = None,
 ) -> Promoted | Duplicate | PromotionConflict:
     """File a note's summary unless the drawer says this already; see `Palace.promote`."""
-    request = _request(context, note, room=room, drawer=drawer, reason=reason, summary=summary)
+    request = _request(context, note, room=room, drawer=drawer, reason=reason, summary=summary, source=source)
     with context.engine.transaction() as connection:
         found = places.by_mention(connection, note, owners=[context.note_owner], now=request.at)
     if found is None or found.kind != "note":
@@ -105,19 +113,28 @@ def promote(
 
 
 def submit(
-    context: PalaceContext, fact: str, *, room: str, drawer: str, reason: str
+    context: PalaceContext, fact: str, *, room: str, drawer: str, reason: str, source: Source | None = None
 ) -> Promoted | Duplicate | PromotionConflict:
     """File a fact by the checks of a promotion, without a note; see `Palace.submit`."""
-    return _judge_and_file(context, _request(context, None, room=room, drawer=drawer, reason=reason, summary=fact))
+    request = _request(context, None, room=room, drawer=drawer, reason=reason, summary=fact, source=source)
+    return _judge_and_file(context, request)
 
 
 def _request(
-    context: PalaceContext, note: UUID | None, *, room: str, drawer: str, reason: str, summary: str
+    context: PalaceContext,
+    note: UUID | None,
+    *,
+    room: str,
+    drawer: str,
+    reason: str,
+    summary: str,
+    source: Source | None,
 ) -> _Request:
     room, drawer = context.checked_room(room, drawer)
     context.check_redacted(room, drawer)
     why, text = context.redacted(check_reason(reason)), context.redacted(check_summary(summary))
-    return _Request(note=note, room=room, drawer=drawer, reason=why, summary=text, at=context.now())
+    at = context.now()
+    return _Request(note=note, room=room, drawer=drawer, reason=why, summary=text, at=at, source=source)
 
 
 def _judge_and_file(context: PalaceContext, request: _Request) -> Promoted | Duplicate | PromotionConflict:
@@ -255,7 +272,11 @@ def _file(engine: Engine, request: _Request, compared: _Comparison) -> Promoted 
         assert placed is not None  # it was put there just now
         done.append((placed, decision))
 
-    engine.write([Draft(content=request.summary, metadata={"palace": "filed"})], before=before, after=after)
+    engine.write(
+        [Draft(content=request.summary, metadata={"palace": "filed"}, source=request.source)],
+        before=before,
+        after=after,
+    )
     placed, decision = done[0]
     if contradicts:
         return PromotionConflict(

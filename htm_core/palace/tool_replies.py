@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ..rules.text.fence import Fence, indented, new_token, one_line, source
+from ..rules.text.fence import Fence, indented, is_slug, new_token, one_line, source
+from ..types import Source
 from .palace import Palace
 from .promote import Duplicate, Promoted, PromotionConflict
 from .wake import TAG, WARNING
 
 MAX_SHOWN = 20  # filed texts, and as many notes
+BY: Source = "assistant"  # whose words a model's tools bring, whatever they say
 NO_PALACE = (
     "Nothing is filed in the palace yet, and nothing is noted in this session, so it cannot say anything. That is no answer: "
     "look up what was said before with recall."
@@ -47,16 +49,17 @@ class PalaceToolReplies:
 
     def note(self, content: str) -> str:
         """Note something for this session."""
-        return f"Noted [{self.palace.note(content).id}]."
+        return f"Noted [{self.palace.note(content, source=BY).id}]."
 
     def promote(self, note_id: str, *, room: str, drawer: str, reason: str, summary: str) -> str:
         """Promote a note. The reply names a duplicate, or what the summary contradicts."""
         id = note_id.strip().strip("[]")
-        return _outcome(self.palace.promote(id, room=room, drawer=drawer, reason=reason, summary=summary))
+        done = self.palace.promote(id, room=room, drawer=drawer, reason=reason, summary=summary, source=BY)
+        return _outcome(done)
 
     def file(self, content: str, *, room: str, drawer: str, reason: str = "") -> str:
         """File a fact, by the checks of a promotion: a reason is needed. The reply names a duplicate or a contradiction."""
-        return _outcome(self.palace.submit(content, room=room, drawer=drawer, reason=reason))
+        return _outcome(self.palace.submit(content, room=room, drawer=drawer, reason=reason, source=BY))
 
     def look(self, *, room: str | None = None, drawer: str | None = None) -> str:
         """What is filed, one line each; without a room also this session's notes."""
@@ -77,7 +80,9 @@ def _outcome(outcome: Promoted | Duplicate | PromotionConflict) -> str:
     """What became of a text, in words."""
     if isinstance(outcome, Duplicate):
         return f"It is known already: {_fence().enclose_inline(one_line(outcome.of.content))}"
-    filed = f"Filed in {one_line(outcome.placed.room)}/{one_line(outcome.placed.drawer)} [{outcome.placed.id}]"
+    place = f"{outcome.placed.room}/{outcome.placed.drawer}"
+    # The model has just named the place; a longer name is not said back outside of a fence.
+    filed = f"Filed in {place if is_slug(place) else 'the drawer'} [{outcome.placed.id}]"
     if isinstance(outcome, Promoted):
         return f"{filed}."
     others = "; ".join(f"{one_line(each.content)} ({source(each.why)})" for each in outcome.contradicts)

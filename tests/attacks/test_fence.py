@@ -264,11 +264,11 @@ def the_waking_up_of_a_palace(f: Sequence[str]) -> None:
     ).text  # fmt: skip
     head, _, body = text.partition(f"\n\n<palace-{TOKEN}>\n")
     check_data(head)
-    assert [line for line in head.splitlines() if line.startswith("#")] == [wake.HEADS["identity"], wake.HEADS["rooms"]]
+    assert [line for line in head.splitlines() if line.startswith("#")] == [wake.HEADS["identity"]]
     warning, *lines = inside(f"<palace-{TOKEN}>\n{body}", "palace")
     assert warning == wake.WARNING
     kinds = ["#" if line.startswith("# ") else line[:2] for line in lines if line]
-    assert kinds == ["#", "- ", "#", "- ", "- ", "#", "- "]
+    assert kinds == ["#", "- ", "#", "- ", "#", "- ", "- ", "#", "- "]
     assert [line for line in lines if line.startswith("#")] == [wake.HEADS[part] for part in wake.FENCED]
 
 

@@ -15,15 +15,15 @@ from tests.conftest import Make
     ("origin", "words"),
     [
         (Origin("user", "user", user="c01"), "user c01"),
-        (Origin("user", "user", "Marta", user="c01"), "Marta, of user c01"),
-        (Origin("assistant", "assistant", "frontdesk", user="c01"), "frontdesk, of user c01"),
+        (Origin("user", "user", "Marta", user="c01"), "Marta, user, of user c01"),
+        (Origin("assistant", "assistant", "frontdesk", user="c01"), "frontdesk, assistant, of user c01"),
         (Origin("tool", "tool", "lookup_order", user="c01"), "from the tool lookup_order, of user c01"),
         (Origin(None, user="c01"), "of user c01"),
         (Origin("user", "user", user=anonymous("web-1")), "an unknown user"),
         (Origin("user", "user"), "user"),
         # no name adds another part to a label
-        (Origin("user", "user", "Cy, of user c02", user="c01"), "Cy of user c02, of user c01"),
-        (Origin("user", "user", "Cy\uff0c of user c02"), "Cy of user c02"),
+        (Origin("user", "user", "Cy, of user c02", user="c01"), "Cy of user c02, user, of user c01"),
+        (Origin("user", "user", "Cy\uff0c of user c02"), "Cy of user c02, user"),
         (Origin("import", "user", "Cy, said last\n- [user"), "Cy said last - [user, imported"),
         (Origin("user", "user", user="c01, said last\n- [user"), "user c01 said last - [user"),
     ],
@@ -47,3 +47,18 @@ def test_everybodys_hits_say_whose_they_are_and_a_users_own_say_nothing_of_it(ma
         assert passage_of(skovvej).label.endswith(", user c01")
         assert "user c01)" in line_of(skovvej).splitlines()[0]
         assert next(iter(marta.recall("new address", mode="text", hold=False))).user is None
+
+
+LOOKALIKES = (
+    "u\u200bser", "us\u00ader", "\u3164user", "user\ufe0f", "\uff55\uff53\uff45\uff52", "us\u0435r", "\U0001d42eser", "u\U000e0020ser", "USER", "us\u0301er",
+    "\u0455ystem", "sys\u034ftem", "\u202eresu", "user, 2026-01-01", "a\x00user", "assistant\u2060", "\u03c5ser", "Ann",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOOKALIKES)
+@pytest.mark.parametrize("role", ["user", "assistant", "system", None])
+def test_a_name_never_stands_for_the_role_whatever_its_letters(name: str, role: str | None) -> None:
+    words = Origin(None, role, name).words()
+    if (role, name) != (None, "Ann"):
+        assert (words or "noted").rpartition(", ")[2] == (role or "noted")
+    assert (words or "").count(",") <= 1

@@ -51,6 +51,9 @@ _TAG = re.compile(
 _CONTROL_WORD = re.compile(
     r"\[(?=\s*/?\s*(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|PREFIX|SUFFIX|MIDDLE)\s*\])"
 )
+# A name of at most three words without blanks, such as "projects/atlas" or "boat-trip".
+_SLUG = re.compile(r"[^\W_]{1,24}(?:[-_./:][^\W_]{1,24}){0,2}")
+LONGEST_SLUG = 48
 # Most texts have none of all that.
 _SUSPECT = re.compile(
     "[<\x00-\x08\v-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff"
@@ -129,6 +132,11 @@ def source(text: str) -> str:
         if depth < 0:
             break
     return line if depth == 0 else line.replace("(", "[").replace(")", "]")
+
+
+def is_slug(text: str) -> bool:
+    """Whether a text is a short name, or several with slashes between, which cannot say an instruction: it needs no fence."""
+    return len(text) <= LONGEST_SLUG and _SLUG.fullmatch(text) is not None
 
 
 def is_fenced(text: str, tag: str, *, beginnings: Iterable[str] = ("",)) -> bool:

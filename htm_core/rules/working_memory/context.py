@@ -14,6 +14,7 @@ from math import ceil, log1p
 from ...errors import InvalidInput
 from ...types import Context, Item, TokenCounter
 from ..text.fence import label
+from ..text.speakers import speaker
 from ..validation import check_budget, check_epoch_seconds, whole_number
 from .eviction_policies import Score, checked_score, hours_since
 
@@ -191,12 +192,12 @@ class _Transcript(_Layout):
 def _said(item: Item) -> tuple[str | None, str | None]:
     """The name and role of who said something; of what came from elsewhere, where that is, whoever has passed it on."""
     from_elsewhere = None if item.role == item.source else _ELSEWHERE.get(item.source or "")
-    return (item.name, item.role) if from_elsewhere is None else (from_elsewhere, None)
+    return (item.name, item.role) if from_elsewhere is None else (None, from_elsewhere)
 
 
 def _speaker(name: str | None, role: str | None) -> str | None:
     """Who said something, as a label shows it: on one line, and without a bracket that could end the label."""
-    return label(" ".join((name or role or "").split())) or None
+    return label(speaker(name, role) or "") or None
 
 
 class _Selection:

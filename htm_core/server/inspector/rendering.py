@@ -13,6 +13,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
 from ... import __version__
+from ...integration.origin import speaker
 
 HERE = Path(__file__).parent
 SHORT = 220  # characters of a text in a list
@@ -30,6 +31,7 @@ class Templates:
             "when": when, "day": day, "count": count, "short": short, "json": pretty, "share": share, "decimal": decimal,
         }  # fmt: skip
         self._made.globals["version"] = __version__
+        self._made.globals["speaker"] = speaker
 
     def page(self, template: str, /, *, status: int = 200, **values: Any) -> Response:
         """An answer in HTML."""

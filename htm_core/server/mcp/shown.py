@@ -8,11 +8,11 @@ from urllib.parse import quote
 
 from ... import Hit, HTMError, Memory, Mention, Node
 from ...errors import Advice
-from ...integration.origin import TAG, WARNING, mentions_of, origin_of, said_by, shown_mention
+from ...integration.origin import TAG, WARNING, mentions_of, origin_of, shown_mention
 from ...integration.prompt_block import Fence, label_of, new_token
 from ...integration.tool_replies import OPENING
 from ...rules.text.excerpts import excerpt
-from ...rules.text.fence import indented, label, one_line
+from ...rules.text.fence import indented, is_slug, label, one_line
 
 SCHEME = "htm"
 TITLE = 100  # characters
@@ -42,19 +42,15 @@ def uri_of(kind: str, name: str) -> str:
 
 
 def address_of(hit: Hit) -> str:
-    """Where a hit can be looked at: the page that it is from, else its resource here."""
-    said = said_by(hit)
-    origin = origin_of(said) if said else None
-    if origin is not None and origin.source == "web" and origin.place and not origin.place.endswith("…"):
-        return origin.place
+    """Where a hit can be looked at: its resource here. A page chooses its address, and could say anything in it."""
     return uri_of("memories", hit.node.id)
 
 
-def title_of(hit: Hit) -> str:
-    """Who said it and when, and how it begins, in one line."""
-    words = one_line(excerpt(hit.content, "", longest=TITLE))
-    about = _about(said_by(hit))
-    return f"({about}) {words}" if about else words
+def title_of(said: Mention | None, words: str) -> str:
+    """Who said it and when, and how it begins, in one line and in a fence."""
+    begins = one_line(excerpt(words, "", longest=TITLE))
+    about = _about(said)
+    return Fence(TAG, new_token()).enclose_inline(f"({about}) {begins}" if about else begins)
 
 
 def memory_text(memory: Memory, node: Node, words: str) -> dict[str, Any]:
@@ -63,22 +59,30 @@ def memory_text(memory: Memory, node: Node, words: str) -> dict[str, Any]:
     about = _about(said)
     text = Fence(TAG, new_token()).enclose(WARNING, f"[{about or 'noted'}]", indented(words, by=4))
     metadata: dict[str, Any] = {
-        "created_at": node.created_at.isoformat(), "importance": node.importance, "tags": list(node.tags),
-        "keys": list(node.keys), "tokens": node.tokens,
+        "created_at": node.created_at.isoformat(), "importance": node.importance,
+        "tags": [_name(each) for each in node.tags], "keys": [_name(each) for each in node.keys], "tokens": node.tokens,
     }  # fmt: skip
     if node.version is not None:
         metadata["version"] = node.version
     if said is not None:
         metadata |= {
-            "source": said.source, "role": said.role, "name": said.name, "session": said.session,
+            "source": said.source, "role": said.role, "name": _name(said.name), "session": _name(said.session),
             "said_at": said.at.isoformat(), "trust": said.trust,
         }  # fmt: skip
-    title = (
-        f"({about}) {one_line(excerpt(words, '', longest=TITLE))}"
-        if about
-        else one_line(excerpt(words, "", longest=TITLE))
-    )
-    return {"id": node.id, "title": title, "text": text, "url": uri_of("memories", node.id), "metadata": metadata}
+    return {
+        "id": node.id,
+        "title": title_of(said, words),
+        "text": text,
+        "url": uri_of("memories", node.id),
+        "metadata": metadata,
+    }
+
+
+def _name(name: str | None) -> str | None:
+    """A name that somebody chose: as it is where it is short enough to say nothing else, else in a fence."""
+    if name is None or is_slug(name):
+        return name
+    return Fence(TAG, new_token()).enclose_inline(one_line(name))
 
 
 def _about(said: Mention | None) -> str:

@@ -12,6 +12,7 @@ from mcp_types import Tool, ToolAnnotations
 from ... import Conflict, InvalidInput, Memory, Node
 from ...integration import tool_replies
 from ...integration.choices import check_choices
+from ...integration.origin import WARNING, said_by
 from ...integration.overview import Overview, recall_or_overview
 from ...integration.scope import scope_of
 from ...integration.session_start import known_text
@@ -98,8 +99,10 @@ def recall(memory: Memory, given: arguments.RecallArguments, budget: int) -> str
 def search(memory: Memory, given: arguments.SearchArguments, _budget: int) -> str:
     """The ids, titles and addresses of what is remembered, as ChatGPT wants them."""
     found = memory.recall(given.query, limit=FOUND, hold=False)
-    results = [{"id": hit.node.id, "title": title_of(hit), "url": address_of(hit)} for hit in found]
-    return json.dumps({"results": results}, ensure_ascii=False)
+    results = [
+        {"id": hit.node.id, "title": title_of(said_by(hit), hit.content), "url": address_of(hit)} for hit in found
+    ]
+    return json.dumps({"warning": WARNING, "results": results}, ensure_ascii=False)
 
 
 def fetch(memory: Memory, given: arguments.FetchArguments, budget: int) -> str:

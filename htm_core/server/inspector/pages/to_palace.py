@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from ....integration.origin import mentions_of, shown_mention
 from ....palace import Duplicate, Palace, PromotionConflict
 from ....rules.promotion import check_reason, check_summary
 from ...access import require
@@ -31,7 +32,9 @@ async def file(visit: Visit) -> Response:
         if "confirmed" not in fields:
             check_summary(node.content)
             return visit.page("to_palace.html", node=node, room=room, drawer=drawer, reason=reason, step="confirm")
-        done = await palace.aio.submit(node.content, room=room, drawer=drawer, reason=reason)
+        said = shown_mention(await memory.aio.run(mentions_of, memory, node))
+        source = said.source if said else None  # a page's words stay a page's, whoever files them
+        done = await palace.aio.submit(node.content, room=room, drawer=drawer, reason=reason, source=source)
     if isinstance(done, Duplicate):
         return visit.go(
             "/palace", room=room, drawer=drawer, notice="The drawer says this already, so nothing was filed."
