@@ -34,7 +34,7 @@ Kept = Callable[[Any], bool] | frozenset[str]
 
 # How many levels of nested arguments are searched for the one that cannot be written down, so that the others are kept.
 _MAX_DEPTH = 3
-_OBSERVATION = re.compile(r"^Action:.*^Observation:", re.M | re.S)
+_OBSERVATION = re.compile(r"\A(?>.*?^Action:).*^Observation:", re.M | re.S)
 # What LlamaIndex's own tool answers when one agent hands over to another: it says nothing that anybody asks for later.
 _HANDED_OVER = re.compile(
     r"Agent .{1,200} is now handling the request due to the following reason: .*\s"

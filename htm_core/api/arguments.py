@@ -7,7 +7,7 @@ import inspect
 import json
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cache
@@ -15,13 +15,15 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, WithJsonSchema, create_model
 from pydantic.functional_validators import PlainValidator
-from pydantic_core import from_json, to_jsonable_python
+from pydantic_core import from_json, to_json, to_jsonable_python
 
 from ..errors import InvalidInput
+from ..rules.nothing import is_nothing
 from ..types import Conflict, Draft, Mention, Node, SummarizerLike, TimeframeLike, Window
 from .routes import Route
 
 Where = Literal["path", "query", "body"]
+MOST_FAULTS = 20  # that an answer names: each costs time to describe, and a request can have millions
 
 CONFIG = ConfigDict(
     extra="forbid",
@@ -79,6 +81,21 @@ class Parameter:
     def is_list(self) -> bool:
         """Whether it may be given several times in a query."""
         return _mentions(self.type, list)
+
+    @property
+    def is_drafts(self) -> bool:
+        """Whether it is a list of drafts."""
+        return self.type == _list_of(draft_model())
+
+    @property
+    def is_numbers(self) -> bool:
+        """Whether it is an object of numbers, each of which is checked."""
+        return self.is_json and Any not in get_args(_member(self.type, Mapping))
+
+    @property
+    def is_text(self) -> bool:
+        """Whether any text may be given."""
+        return self.type is Timeframe or _mentions(self.type, str)
 
     @property
     def is_json(self) -> bool:
@@ -144,8 +161,48 @@ def _query_value(parameter: Parameter | None, text: str) -> Any:
 
 
 def read_body(route: Route, body: bytes) -> dict[str, Any]:
-    """The arguments in a JSON object; raises pydantic's `ValidationError`."""
-    return _plain(model(route, "body").model_validate_json(body or b"{}", strict=True))
+    """The arguments in a JSON object; raises pydantic's `ValidationError`, and `InvalidInput` for names without end."""
+    prepared = _prepared(route, body or b"{}")
+    return _plain(model(route, "body").model_validate_json(prepared, strict=True))
+
+
+def _prepared(route: Route, body: bytes) -> bytes:
+    """A body without what stands for nothing; more unknown names than an answer lists are refused before each is described."""
+    try:
+        given = from_json(body)
+    except ValueError:
+        return body  # which pydantic says better
+    if not isinstance(given, dict):
+        return body
+    known = {each.name: each for each in parameters(route) if each.where == "body"}
+    _refuse_many_names(given, known)
+    nothing = [name for name, value in given.items() if name in known and _is_left_out(route, known[name], value)]
+    for name in nothing:
+        del given[name]
+    for name, value in given.items():
+        if name in known and known[name].is_drafts and isinstance(value, list):
+            for draft in value:
+                _refuse_many_names(draft, draft_model().model_fields)
+        elif name in known and known[name].is_numbers:
+            _refuse_many_names(value, ())
+    return to_json(given) if nothing else body
+
+
+def _refuse_many_names(given: Any, known: Collection[str]) -> None:
+    if isinstance(given, dict) and len(given) > len(known) + MOST_FAULTS:
+        said = f"of {', '.join(known)}" if known else f"at most {MOST_FAULTS}"
+        raise InvalidInput(f"expected names {said}, got {len(given):,} names; send these only")
+
+
+def _is_left_out(route: Route, parameter: Parameter, value: Any) -> bool:
+    """Whether a value stands for an argument that is left out; never where that would change or destroy more."""
+    if parameter.is_required or value == []:
+        return False
+    if value is None:
+        return True
+    if route.scope != "read" and route.verb not in ("remember", "revise"):
+        return False
+    return is_nothing(value) and (not parameter.is_text or value == "")
 
 
 def _plain(made: BaseModel) -> dict[str, Any]:
@@ -190,8 +247,14 @@ def wire_type(hint: Any) -> Any:
     if origin in (list, Sequence) or (
         isinstance(origin, type) and issubclass(origin, Sequence) and origin is not tuple
     ):
-        return list[wire_type(get_args(hint)[0])]  # type: ignore[misc]  # a type that is made here
+        return _list_of(wire_type(get_args(hint)[0]))
     return hint
+
+
+@cache
+def _list_of(kind: Any) -> Any:
+    """A list, which is refused at its first fault: a request can have millions of items."""
+    return Annotated[list[kind], Field(fail_fast=True)]
 
 
 def _is_callable(hint: Any) -> bool:
@@ -202,9 +265,16 @@ def _is_callable(hint: Any) -> bool:
 def _mentions(hint: Any, wanted: Any) -> bool:
     """Whether a type, or a member of a union, is of this kind."""
     origin = get_origin(hint)
+    if origin is Annotated:
+        return _mentions(get_args(hint)[0], wanted)
     if origin in (Union, types.UnionType):
         return any(_mentions(each, wanted) for each in get_args(hint))
     return origin is wanted or hint is wanted or (wanted is Mapping and origin is dict)
+
+
+def _member(hint: Any, wanted: Any) -> Any:
+    """The member of a union that is of a kind, or the type itself."""
+    return next((each for each in get_args(hint) if _mentions(each, wanted)), hint)
 
 
 @cache
@@ -315,7 +385,7 @@ def _written(kind: Any, value: Any) -> Any:
         return value.id
     if callable(value):
         raise InvalidInput(f"expected a value that can travel over HTTP, got the callable {value!r:.60}")
-    if kind == list[draft_model()]:  # type: ignore[misc]  # a type that is made here
+    if kind == _list_of(draft_model()):
         return [_written_draft(each) for each in value]
     try:
         written = jsonable(value)
@@ -396,7 +466,7 @@ def _message(kind: str, message: str) -> str:
 def explain(error: ValidationError) -> tuple[str, list[dict[str, str]]]:
     """What is wrong with the arguments, as one sentence and in parts."""
     parts = []
-    for each in error.errors(include_url=False, include_context=False)[:20]:
+    for each in error.errors(include_url=False, include_context=False)[:MOST_FAULTS]:
         place = ".".join(str(part).removeprefix("field_") for part in each["loc"])
         parts.append({"argument": place, "message": _message(each["type"], each["msg"])})
     said = "; ".join(

@@ -36,7 +36,7 @@ class Route:
     scope: TokenScope
     page: str | None = None
     goes_back: bool = False
-    is_key: bool = False  # its answer has the version of a key as its ETag, and If-FoundRoute is understood
+    is_key: bool = False  # its answer has the version of a key as its ETag, and If-Match is understood
     operation: str = ""  # its name in OpenAPI, where the verb has two routes
 
     @property

@@ -1,14 +1,17 @@
-"""One step of tidying, inside a transaction: facts of what users said, memories that say the same, and what a session was about.
+"""One step of tidying: facts of what users said, memories that say the same, and what a session was about.
 
-A step reads the next messages of sessions that have changed, and notes how far it came, in one transaction: whatever ends it,
-nothing is done twice and nothing is left out. The verbs and the worker's jobs take the same steps.
+A step reads the next messages of sessions that have changed in one transaction, and writes what it made of them and how far it
+came in another: whatever ends it, nothing is left out, and what is done twice has the same outcome. No transaction is open while
+texts are read, which may take long. The verbs and the worker's jobs take the same steps.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from uuid import UUID
 
@@ -29,6 +32,21 @@ QUIET_SECONDS = 1_800.0  # without a message, until the worker summarises a sess
 
 # Writes the lines of a summary of messages, each with its day and who said it.
 Summarize = Callable[[Sequence[str]], Sequence[str]]
+# Begins a transaction.
+Begin = Callable[[], AbstractContextManager[Connection]]
+
+
+@dataclass(slots=True)
+class TidyStep:
+    """A session that has changed: what was read of it, and what that was understood to say."""
+
+    session: ChangedSession
+    words: Sequence[OwnWord] = ()
+    speakers: Sequence[str] = ()
+    facts: Sequence[tuple[UUID, Fact]] = ()
+    nodes: Sequence[SaidNode] = ()
+    forms: Mapping[UUID, bytes | None] = field(default_factory=dict)
+    messages: Sequence[Message] = ()
 
 
 def changed(
@@ -38,15 +56,47 @@ def changed(
     return tidying.changed_sessions(connection, kind, owners=owners, rules=RULES[kind], quiet=quiet, limit=limit)
 
 
-def read_for_profile(connection: Connection, session: ChangedSession, *, timezone: tzinfo | None) -> int:
-    """Read the next messages of a session for the profile of its owner, and give how many of the user's there were."""
+def next_steps(
+    begin: Begin,
+    kind: TidyKind,
+    *,
+    owners: Sequence[str] | None,
+    limit: int,
+    timezone: tzinfo | None,
+    quiet: float | None = None,
+) -> list[TidyStep]:
+    """What the next sessions are made of, for one kind of tidying; nothing is written yet."""
+    with begin() as connection:
+        read = [
+            _read(connection, kind, each) for each in changed(connection, kind, owners=owners, limit=limit, quiet=quiet)
+        ]
+    for step in read:
+        if kind == "profile":
+            mine = _of_owner(step.words, step.speakers, owner=step.session.owner)
+            step.facts = [(word.mention, fact) for word in mine for fact in _facts(word, timezone)]
+        elif kind == "merge":
+            step.forms = {each.node: _digest(each) for each in step.nodes}
+    return read
+
+
+def _read(connection: Connection, kind: TidyKind, session: ChangedSession) -> TidyStep:
+    step = TidyStep(session)
+    if kind == "profile":
+        step.words = tidying.own_words(connection, session, limit=MESSAGES)
+        step.speakers = tidying.speakers(connection, session) if step.words else ()
+    elif kind == "merge":
+        step.nodes = tidying.nodes_of_session(connection, session)
+    else:
+        step.messages = tidying.messages(connection, session, limit=SUMMARISED)
+    return step
+
+
+def store_profile(connection: Connection, step: TidyStep) -> int:
+    """Store what the messages of a step say of the owner, and give how many of the user's own there were."""
+    session, words = step.session, step.words
     if session.done == 0:
         tidying.drop_facts(connection, session)
-    words = tidying.own_words(connection, session, limit=MESSAGES)
-    if words:
-        mine = _of_owner(words, tidying.speakers(connection, session), owner=session.owner)
-        found = [(word.mention, fact) for word in mine for fact in _facts(word, timezone)]
-        tidying.insert_facts(connection, found, owner=session.owner)
+    tidying.insert_facts(connection, step.facts, owner=session.owner)
     reached = words[-1].seq if len(words) == MESSAGES else session.last_seq
     tidying.mark(connection, "profile", session, seq=reached, rules=RULES["profile"])
     return len(words)
@@ -64,12 +114,11 @@ def _of_owner(words: Sequence[OwnWord], names: Sequence[str], *, owner: str) -> 
     return [word for word in words if own and (word.name is None or word.name.casefold() == own)]
 
 
-def merge(connection: Connection, session: ChangedSession, *, robot: str, at: datetime) -> list[UUID]:
+def merge(connection: Connection, step: TidyStep, *, robot: str, at: datetime) -> list[UUID]:
     """Compare what was said in a session with all that its owner remembers, and give the nodes that were merged into others."""
-    said = tidying.nodes_of_session(connection, session)
-    found = tidying.put_forms(connection, {each.node: _digest(each) for each in said}, owner=session.owner)
-    merged = tidying.merge_same(connection, found, owner=session.owner, robot=robot, at=at)
-    tidying.mark(connection, "merge", session, seq=session.last_seq, rules=RULES["merge"])
+    found = tidying.put_forms(connection, step.forms, owner=step.session.owner)
+    merged = tidying.merge_same(connection, found, owner=step.session.owner, robot=robot, at=at)
+    tidying.mark(connection, "merge", step.session, seq=step.session.last_seq, rules=RULES["merge"])
     return merged
 
 

@@ -21,7 +21,7 @@ from .parts import ForeignDocument, ForeignMessage, ForeignPart, ForeignRow, Not
 SQL = "foreign/langgraph"
 # Where HTMStore keeps its items.
 ITEMS = "langgraph:store"
-_TOKEN = re.compile(r"\[[^\]]*\]|\{[^}]*\}|[^.\[\]{}]+")
+_TOKEN = re.compile(r"\[[^\]]{0,1000}\]|\{[^}]{0,1000}\}|[^.\[\]{}]+")
 _NUMBERED = re.compile(r"(.+)\.(\d+)")
 
 

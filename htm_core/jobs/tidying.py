@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import get_args
 from zoneinfo import ZoneInfo
@@ -54,21 +55,33 @@ class TidyHandler:
         zone = ZoneInfo(settings.timezone) if settings.timezone else None
         quiet = steps.QUIET_SECONDS if self._kind == "summarize" else None
         merged = False
-        # Followed, since recall remembers for a minute that nothing is merged: a replica must not say so after this.
-        with self._database.transaction(tenant, role="htm_worker", followed=True) as connection:
-            sessions = steps.changed(connection, self._kind, owners=None, limit=AT_ONCE, quiet=quiet)
-            for each in sessions:
+
+        def begin() -> AbstractContextManager[Connection]:
+            """Begin a transaction.
+
+            It is followed, since recall remembers for a minute that nothing is merged: a replica must not say so after this.
+            """
+            return self._database.transaction(tenant, role="htm_worker", followed=True)
+
+        found = steps.next_steps(begin, self._kind, owners=None, limit=AT_ONCE, timezone=zone, quiet=quiet)
+        if not found:
+            return False
+        now = datetime.now(UTC)
+        summaries = [
+            steps.summarized(each.messages, each.session, at=now) if self._kind == "summarize" else None
+            for each in found
+        ]
+        with begin() as connection:
+            for each, summary in zip(found, summaries, strict=True):
                 if self._kind == "profile":
-                    steps.read_for_profile(connection, each, timezone=zone)
+                    steps.store_profile(connection, each)
                 elif self._kind == "merge":
-                    merged = bool(steps.merge(connection, each, robot=ROBOT, at=datetime.now(UTC))) or merged
+                    merged = bool(steps.merge(connection, each, robot=ROBOT, at=now)) or merged
                 else:
-                    messages = tidying.messages(connection, each, limit=steps.SUMMARISED)
-                    made = steps.summarized(messages, each, at=datetime.now(UTC))
-                    steps.store_summary(connection, made, messages, each)
+                    steps.store_summary(connection, summary, each.messages, each.session)
         if merged:  # committed: a recall that asks from now on sees it
             self._database.merged_owners.changed(tenant)
-        return bool(sessions)
+        return True
 
 
 def handlers(database: Database) -> list[TidyHandler]:

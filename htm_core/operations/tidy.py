@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
-from uuid import UUID
 
 from .. import time_limit
 from ..engine import tidying as steps
@@ -53,16 +52,29 @@ def profile(engine: Engine, *, user: str | None, budget: int) -> Profile:
 
 def catch_up(engine: Engine, owner: str) -> int:
     """Read what an owner has said since for their profile, at most about so many messages; give how many were read."""
+
+    def begin() -> AbstractContextManager[Connection]:
+        """Begin a transaction that may see what the owner said."""
+        return engine.transaction(also=[owner])
+
     read = 0
     while read < READ_AT_ONCE:
         for attempt in attempts():
-            with attempt, engine.transaction(also=[owner]) as connection:
-                sessions = steps.changed(connection, "profile", owners=[owner], limit=AT_ONCE)
-                now = sum(steps.read_for_profile(connection, each, timezone=engine.timezone) for each in sessions)
-        if not sessions:
+            with attempt:
+                found = steps.next_steps(begin, "profile", owners=[owner], limit=AT_ONCE, timezone=engine.timezone)
+                now = _stored_profile(begin, found)
+        if not found:
             break
         read += max(1, now)
     return read
+
+
+def _stored_profile(begin: steps.Begin, found: Sequence[steps.TidyStep]) -> int:
+    """Store what steps have found for a profile, and give how many messages that were."""
+    if not found:
+        return 0
+    with begin() as connection:
+        return sum(steps.store_profile(connection, each) for each in found)
 
 
 def tidy(
@@ -79,7 +91,7 @@ def tidy(
     if dry_run:
         with _taken_back(engine) as connection:
             for kind in wanted:
-                while part := _step(engine, connection, kind):
+                while part := _step(engine, lambda: nullcontext(connection), kind):
                     done = _together(done, part)
             done = replace(_finished(engine, connection, done, wanted), dry_run=True)
     else:
@@ -104,8 +116,8 @@ def _tidied(engine: Engine, wanted: Sequence[TidyKind], writer: CheckedSummarize
                 part = _written_summary(engine, writer)
             else:
                 for attempt in attempts():
-                    with attempt, engine.transaction() as connection:
-                        part = _step(engine, connection, kind)
+                    with attempt:
+                        part = _step(engine, engine.transaction, kind)
             time_limit.restart()
             if part is None:
                 break
@@ -128,27 +140,28 @@ def _taken_back(engine: Engine) -> Iterator[Connection]:
         pass
 
 
-def _step(engine: Engine, connection: Connection, kind: TidyKind) -> Tidied | None:
+def _step(engine: Engine, begin: steps.Begin, kind: TidyKind) -> Tidied | None:
     """The next sessions of one kind of tidying; None where nothing is left."""
-    sessions = steps.changed(connection, kind, owners=[engine.owner], limit=AT_ONCE)
-    if not sessions:
+    found = steps.next_steps(begin, kind, owners=[engine.owner], limit=AT_ONCE, timezone=engine.timezone)
+    if not found:
         return None
     if kind == "profile":
-        read = sum(steps.read_for_profile(connection, each, timezone=engine.timezone) for each in sessions)
-        return Tidied(dry_run=False, read=read)
+        return Tidied(dry_run=False, read=_stored_profile(begin, found))
     if kind == "merge":
-        merged: list[UUID] = []
-        for each in sessions:
-            merged += steps.merge(connection, each, robot=engine.robot, at=engine.clock())
-        made = tidying.merges(connection, owner=engine.owner, limit=MOST, nodes=merged) if merged else []
+        with begin() as connection:
+            merged = [
+                node for each in found for node in steps.merge(connection, each, robot=engine.robot, at=engine.clock())
+            ]
+            made = tidying.merges(connection, owner=engine.owner, limit=MOST, nodes=merged) if merged else []
         return Tidied(dry_run=False, merges=tuple(made))
-    summaries: list[Summary] = []
-    for each in sessions:
-        messages = tidying.messages(connection, each, limit=steps.SUMMARISED)
-        made_of = steps.summarized(messages, each, at=engine.clock())
-        if steps.store_summary(connection, made_of, messages, each) and made_of is not None:
-            summaries.append(made_of)
-    return Tidied(dry_run=False, summaries=tuple(summaries))
+    written = [(each, steps.summarized(each.messages, each.session, at=engine.clock())) for each in found]
+    with begin() as connection:
+        stored = [
+            summary
+            for each, summary in written
+            if steps.store_summary(connection, summary, each.messages, each.session) and summary is not None
+        ]
+    return Tidied(dry_run=False, summaries=tuple(stored))
 
 
 def _written_summary(engine: Engine, writer: CheckedSummarizer) -> Tidied | None:

@@ -147,7 +147,7 @@ def _names(text: str, uri: str) -> bool:
         return True
     before = parts[-2].rstrip("s") if len(parts) > 1 else ""
     return last.isdigit() and bool(before) and re.search(
-        rf"(?<!\w){re.escape(before)}s?\s*(?:no\.?|number|#|/)?\s*#?{last}(?!\w)", text, re.IGNORECASE
+        rf"(?<!\w){re.escape(before)}s?\s*+(?:no\.?|number|#|/)?\s*+#?{last}(?!\w)", text, re.IGNORECASE
     ) is not None  # fmt: skip
 
 

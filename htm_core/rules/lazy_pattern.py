@@ -5,14 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+# Characters of a text that an expression reads at most. It takes each time in proportion to them (tests/patterns), and more than
+# this is no text that anybody wrote: `Settings.max_content` is a tenth of it.
+LONGEST = 10_000_000
+
 
 class LazyPattern:
-    """A regular expression, with those methods of a compiled one that are used here."""
+    """A regular expression, with those methods of a compiled one that are used here.
 
-    __slots__ = ("_compiled", "_flags", "_text")
+    `longest` is how many characters of a text it reads at most: what is longer does not match as a whole, and is searched so far.
+    """
 
-    def __init__(self, text: str, flags: re.RegexFlag = re.NOFLAG) -> None:
-        self._text, self._flags = text, flags
+    __slots__ = ("_compiled", "_flags", "_longest", "_text")
+
+    def __init__(self, text: str, flags: re.RegexFlag = re.NOFLAG, *, longest: int = LONGEST) -> None:
+        self._text, self._flags, self._longest = text, flags, longest
         self._compiled: re.Pattern[str] | None = None
 
     @property
@@ -24,19 +31,19 @@ class LazyPattern:
 
     def search(self, text: str, start: int = 0) -> re.Match[str] | None:
         """The first match at or after a place."""
-        return self.compiled.search(text, start)
+        return self.compiled.search(text, start, start + self._longest)
 
     def match(self, text: str, start: int = 0) -> re.Match[str] | None:
         """The match that begins at a place."""
-        return self.compiled.match(text, start)
+        return self.compiled.match(text, start, start + self._longest)
 
     def fullmatch(self, text: str) -> re.Match[str] | None:
         """The match of the whole text."""
-        return self.compiled.fullmatch(text)
+        return self.compiled.fullmatch(text) if len(text) <= self._longest else None
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
         """All matches, one after the other."""
-        return self.compiled.finditer(text)
+        return self.compiled.finditer(text, 0, self._longest)
 
     def sub(self, replacement: str, text: str) -> str:
         """A text with each match replaced."""

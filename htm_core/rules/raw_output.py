@@ -7,39 +7,42 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 # In these "^" and "$" are the ends of a line.
+_IN = r"^[^\S\n]"  # where a line begins with blanks: "\s" would go on through empty lines, from each of them again
 _KINDS = (
     (r"\A\s*[\[{](?s:.*)[\]}]\s*\Z", "JSON"),
     (r"[\[{]\s*[\"'][\w .$/-]+[\"']\s*:", "JSON"),
-    (r"(?i)^\s*<(?:\?xml|!doctype|html|[a-z]+[ >])", "markup"),
+    (r"(?i)^[^\S\n]*<(?:\?xml|!doctype|html|[a-z]+[ >])", "markup"),
     (r"(?i)</[a-z][\w-]*>(?s:.*)</[a-z][\w-]*>", "markup"),
-    (r"^Traceback \(most recent call last\)|^\s+File \".+\", line \d+|^\s+at [\w.$]+\(|^Exception in thread ", "a stack trace"),
+    (r"^Traceback \(most recent call last\)|^Exception in thread ", "a stack trace"),
+    (rf"{_IN}+File \".+\", line \d+|{_IN}+at [\w.$]+\(", "a stack trace"),
     (r"^```", "a block of code"),
-    (r"^\s*(?:async )?def \w+\(.*\).*:\s*$|^\s*class \w+(?:\(.*\))?:\s*$|^\s*function \w+\(", "code"),
+    (rf"{_IN}*(?:async )?def \w+\((?>.*\)).*:\s*$|{_IN}*class \w+(?:\(.*\))?:\s*$|{_IN}*function \w+\(", "code"),
     (r"^(?:import [\w.]+|from [\w.]+ import .+)\s*$|^#include [<\"]", "code"),
-    (r"\{\s*$(?s:.*)^\s*\}", "code"),
-    (r"\bfunction\s*\w*\([\w, ]*\)\s*\{|=>\s*\{|\b(?:var|let|const) \w+\s*=.*;", "code"),
-    (r"^\s*(?:SELECT\b(?s:.+)\bFROM|INSERT INTO\b(?s:.+)\bVALUES|UPDATE\b(?s:.+)\bSET)\b", "SQL"),
-    (r"^\s*(?:DELETE FROM|CREATE TABLE|CREATE INDEX)\b", "SQL"),
+    (r"\A(?>(?s:.*?)\{\s*$)(?s:.*)^[^\S\n]*\}", "code"),
+    (r"\bfunction\s*\w*\([\w, ]*\)\s*\{|=>\s*\{|\b(?:var|let|const) \w+\s*=.{0,300};", "code"),
+    *((rf"\A(?>(?s:.*?)^[^\S\n]*{one}\b)(?s:.+)\b{other}\b", "SQL")
+      for one, other in (("SELECT", "FROM"), ("INSERT INTO", "VALUES"), ("UPDATE", "SET"))),
+    (r"^[^\S\n]*(?:DELETE FROM|CREATE TABLE|CREATE INDEX)\b", "SQL"),
     (r"^\[?[A-Z]\w+\(\w+=['\"\[{(]", "a dump of objects"),
     (r"(?i)^HTTP/\d(?:\.\d)? \d{3}|^(?:content-type|date|server):\s|^[<>] HTTP/|^> [A-Z]+ /", "a raw reply of a server"),
     (r"^(?:\$|>>>|#) \S", "a terminal's transcript"),
     (r"^(?:diff --git|@@ -\d+)", "a diff"),
-    (r"^commit [0-9a-f]{40}$|^On branch \S+$|^\s+(?:modified|deleted|new file|renamed):\s", "output of git"),
-    (r"^[dlcbps-](?:[rwxsStT-]){9}[.+@]?\s|^\s*[│ ]*[├└]── ", "a listing of files"),
+    (r"^commit [0-9a-f]{40}$|^On branch \S+$|^[^\S\n]+(?:modified|deleted|new file|renamed):\s", "output of git"),
+    (r"^[dlcbps-](?:[rwxsStT-]){9}[.+@]?\s|^[^\S\n]*+[│ ]*+[├└]── ", "a listing of files"),
     (r"^\d+ bytes from |^PING \S+ \(|\bicmp_seq=\d", "output of a terminal"),
-    (r"^npm (?:WARN|ERR)|^\s+\d+:\d+\s+(?:error|warning)\s", "output of a terminal"),
+    (r"^npm (?:WARN|ERR)|^[^\S\n]+\d+:\d+\s+(?:error|warning)\s", "output of a terminal"),
     (r"^=+ .+ =+$|^collected \d+ items?|^Collecting \S+$|^Successfully installed \S", "output of a terminal"),
     (r"\"(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) /\S* HTTP/\d|^[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d \S+ \S+:", "a log"),
 )  # fmt: skip
 _PATTERNS = [(re.compile(pattern, re.M), kind) for pattern, kind in _KINDS]
 _ENCODED = re.compile(
-    r"(?=[A-Za-z0-9+/=_-]*\d)(?=[A-Za-z0-9+/=_-]*[a-z])(?=[A-Za-z0-9+/=_-]*[A-Z])[A-Za-z0-9+/=_-]{100,}"
+    r"(?<![A-Za-z0-9+/=_-])(?=[A-Za-z0-9+/=_-]*\d)(?=[A-Za-z0-9+/=_-]*[a-z])(?=[A-Za-z0-9+/=_-]*[A-Z])[A-Za-z0-9+/=_-]{100,}"
 )
 _ENCODED_LONG = re.compile(r"[A-Za-z0-9+/=_-]{200,}")
 _LOG_LINE = re.compile(
     r"^\s*\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|^\s*\[?\d\d:\d\d:\d\d|\b(?:DEBUG|INFO|WARN(?:ING)?|ERROR)\b[:\]| ]"
 )
-_SETTING = re.compile(r"^\s*(?:export )?[\w.-]+\s*=\s*\S*.*$")
+_SETTING = re.compile(r"^\s*(?:export )?[\w.-]+\s*=")
 _SECTION = re.compile(r"^\[[\w.:\" -]+\]$")
 _KEY = re.compile(r"^\s*(?:- )?[\w.\"'/-]+:(?:\s|$)")
 _NESTING = re.compile(r"^\s*(?:- )?[\w.\"'/-]+:\s*$")

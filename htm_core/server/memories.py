@@ -8,10 +8,14 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Executor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from ..memory import Memory
 from ..types import Event
 from .events import Events
+
+T = TypeVar("T")
+AT_ONCE = 100_000  # bytes that are read and checked in the loop, so that a small request changes no thread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +43,12 @@ class Memories:
     def __init__(self, open: OpenMemory, events: Events, executor: Callable[[], Executor], *, most: int) -> None:
         self._open, self.events, self._executor, self._most = open, events, executor, most
         self._held: OrderedDict[Whose, _Held] = OrderedDict()
+
+    async def aside(self, work: Callable[[], T], *, size: int) -> T:
+        """Do work on what a client has sent, whose size is in bytes: in a thread where it may take long."""
+        if size <= AT_ONCE:
+            return work()
+        return await asyncio.get_running_loop().run_in_executor(self._executor(), work)
 
     @asynccontextmanager
     async def of(self, whose: Whose) -> AsyncIterator[Memory]:

@@ -56,7 +56,7 @@ class Verbs:
         require(identity, route.scope)
         whose = _whose(scope, identity)
         body = await self._body(route, scope, receive)
-        given = _arguments(route, match.values, scope, body)
+        given = await self.memories.aside(lambda: _arguments(route, match.values, scope, body), size=len(body))
         _refuse_others(route, identity, given)
         expected = _expected_version(route, scope, given)
         request = kept_request(scope, route, identity, body)
@@ -114,7 +114,7 @@ def _arguments(route: Route, in_path: Mapping[str, str], scope: Scope, body: byt
         return {**wire.read_query(route, query), **in_path}
     except ValidationError as error:
         said, parts = wire.explain(error)
-        if any(each["type"] == "json_invalid" for each in error.errors(include_url=False, include_context=False)):
+        if error.errors(include_url=False, include_context=False)[0]["type"] == "json_invalid":
             raise Problem("bad_request", said) from None
         raise Problem("invalid_input", said, status=422, more={"errors": parts}) from None
 
@@ -142,28 +142,26 @@ def _refuse_others(route: Route, identity: Identity, given: Mapping[str, Any]) -
 
 
 def _expected_version(route: Route, scope: Scope, given: Mapping[str, Any]) -> int | str | None:
-    """The version of If-FoundRoute, 0 for "If-None-FoundRoute: *", "*" for any that there is; None without a condition."""
+    """The version of If-Match, 0 for "If-None-Match: *", "*" for any that there is; None without a condition."""
     match, none_match = header(scope, "if-match"), header(scope, "if-none-match")
     if match is None and (none_match is None or route.method == "GET"):
         return None
     if route.verb != "revise":
-        raise Problem(
-            "bad_request", "expected no If-FoundRoute or If-None-FoundRoute here; PUT /v1/keys/{key} understands them"
-        )
+        raise Problem("bad_request", "expected no If-Match or If-None-Match here; PUT /v1/keys/{key} understands them")
     if match is not None and none_match is not None:
-        raise Problem("bad_request", "expected If-FoundRoute or If-None-FoundRoute, got both")
+        raise Problem("bad_request", "expected If-Match or If-None-Match, got both")
     if given.get("if_version") is not None:
-        raise Problem("bad_request", "expected If-FoundRoute or if_version in the body, got both")
+        raise Problem("bad_request", "expected If-Match or if_version in the body, got both")
     if none_match is not None:
         if none_match.strip() != "*":
-            raise Problem("bad_request", f"expected If-None-FoundRoute: *, got {none_match!r:.60}")
+            raise Problem("bad_request", f"expected If-None-Match: *, got {none_match!r:.60}")
         return 0
     wanted = (match or "").strip()
     if wanted == "*":
         return "*"
     digits = wanted[1:-1]
     if not (wanted[:1] == wanted[-1:] == '"' and digits.isascii() and digits.isdigit() and 0 < len(digits) < 10):
-        raise Problem("bad_request", f'expected If-FoundRoute with one ETag such as "3", or *, got {wanted!r:.60}')
+        raise Problem("bad_request", f'expected If-Match with one ETag such as "3", or *, got {wanted!r:.60}')
     return int(digits)
 
 
@@ -175,7 +173,7 @@ async def _answer(
             expected = (await memory.aio.get(given["key"])).version
         except NotFound:
             raise Problem(
-                "precondition_failed", "expected the key to have a value, as If-FoundRoute: * says, got none"
+                "precondition_failed", "expected the key to have a value, as If-Match: * says, got none"
             ) from None
     if expected is not None:
         given = {**given, "if_version": expected}

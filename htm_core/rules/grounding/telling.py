@@ -14,7 +14,7 @@ _IGNORANCE = re.compile(
     r"\byou(?:'ve| have)?(?:n't| not| never|'ve not) (?:yet )?(?:told|mention(?:ed)?|given|shared|said)\b|"
     r"\byou (?:didn't|did not|never) (?:tell|told|mention(?:ed)?|give|gave|share|say|said)\b|"
     r"\bI (?:don't|do not|didn't|cannot|can't) (?:have|know|see|find) (?:any\b|your\b|that\b|this\b|it\b|information\b|"
-    r"[^.!?]*\b(?:in what you|written down|from you|on record|in my notes|you've told)\b)",
+    r"[^.!?]{0,300}\b(?:in what you|written down|from you|on record|in my notes|you've told)\b)",
     re.I,
 )
 

@@ -63,7 +63,9 @@ _FRENCH = (
     r"(?i:(?:depuis|jusqu[\u2019']à|à|de|pour|avec|par|en)\s+)?(?i:qui|où|quand|pourquoi|comment|combien|quel(?:le)?s?)"
     r"(?:\s+[\w\u2019'-]+){0,2}?\s+(?i:est-ce|est|sont|était|étaient|a-t-(?:il|elle|on)|ai-je|as-tu|avons-nous|dois-je|puis-je|s[\u2019']appelle(?:nt)?)\b",
 )
-_QUESTION = LazyPattern(f"{_BEFORE}(?:{'|'.join((*_ENGLISH, *_GERMAN, *_SPANISH, *_FRENCH))})[^.!;:\n]*[.!]*\\s*$")
+_QUESTION = LazyPattern(
+    f"{_BEFORE}(?:{'|'.join((*_ENGLISH, *_GERMAN, *_SPANISH, *_FRENCH))})[^.!;:\n]*[.!]*\\s*$", longest=LONGEST
+)
 # "What helped was the melatonin", "what happened is that …", "what is important to me is honesty": the second half says it.
 _ACTED = (
     r"(?:\w+ed|happens|matters|counts|helps|works|hurts|bothers|annoys|scares|makes|bugs|keeps|remains|broke|got|made|went|told|took|"
@@ -71,7 +73,8 @@ _ACTED = (
 )
 _SAYS = LazyPattern(
     rf"{_BEFORE}(?:(?i:what|where|when|why|who)(?:\s+[\w'-]+){{0,2}}?\s+(?i:{_ACTED})(?:\s+[\w'-]+){{0,6}}?\s+(?i:is|was|are|were)\s"
-    rf"|(?i:who|what|why)\s+(?i:is|was)\s+(?:[\w'-]+\s+){{1,5}}?(?i:is|was)\s)"
+    rf"|(?i:who|what|why)\s+(?i:is|was)\s+(?:[\w'-]+\s+){{1,5}}?(?i:is|was)\s)",
+    longest=LONGEST,
 )
 
 

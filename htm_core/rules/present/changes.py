@@ -11,7 +11,9 @@ from __future__ import annotations
 import re
 
 # Between these a text says one thing at a time.
-CLAUSE = re.compile(r"[.;:!?]+\s|,\s|\s(?:and|but|so|because|since|while|now that)\s|\s[\u2013\u2014-]\s", re.I)
+CLAUSE = re.compile(
+    r"(?<![.;:!?])[.;:!?]++\s|,\s|\s(?:and|but|so|because|since|while|now that)\s|\s[\u2013\u2014-]\s", re.I
+)
 
 ENDS = re.compile(
     r"\b(?:no longer|(?:not|n['\u2019]t)\b.{1,40}\b(?:any ?more|any longer)|never again|gave? up|given up|giving up|quit|left|leaving|"
@@ -38,7 +40,7 @@ BEGINS = re.compile(
 REPLACES = re.compile(
     r"\b(?:instead(?: of)?|rather than|in place of)\b|"
     r"\b(?:chang|mov|switch|swap|shift|renam|migrat|convert|port|rais|upp|lower|doubl|halv|cut|reduc|increas|postpon|push|put|bump|brought|"
-    r"drop|turn|went|gone|transferr|upgrad|downgrad|reschedul|rewr[io]t\w*)\w*\b.{0,50}?\b(?:to|into|for|back|up|down|over|onto|in|forward)\b|"
+    r"drop|turn|went|gone|transferr|upgrad|downgrad|reschedul|rewr[io]t)\w*\b.{0,50}?\b(?:to|into|for|back|up|down|over|onto|in|forward)\b|"
     r"\bfrom\b.{1,40}\bto\b|\b(?:has|have|had|['\u2019]ve|['\u2019]s) (?:been )?(?:replaced|renamed|changed|moved|swapped|switched)\b|"
     r"\bnot\b.{1,30}\b(?:but|any ?more)\b|,? not [^,.]{1,30}[.!]|"
     r"\bnew (?:\w+ ){0,2}(?:is|are|one|for)\b|\b(?:is|are|['\u2019]s|['\u2019]m|['\u2019]re|am|has|have|had|got|use|uses|on|with|it|then)\b(?:\W+\w+){0,5}\W+(?:now|then)\b|"
@@ -53,7 +55,9 @@ TEMPORARY = re.compile(
     re.I,
 )
 # Whose it is: "Bea's landlord", "the dog next door".
-OWNER = re.compile(r"\b([A-Z][\w-]+|\w+)['\u2019]s\b|\b(next door|upstairs|downstairs|across the (?:street|road))\b")
+OWNER = re.compile(
+    r"\b([A-Z][\w-]{1,60}|\w+)['\u2019]s\b|\b(next door|upstairs|downstairs|across the (?:street|road))\b"
+)
 _NO_OWNER = frozenset(
     (
         *[

@@ -421,7 +421,9 @@ def _subjects(asked: _Question, hits: Sequence[Hit]) -> frozenset[str]:
     """Whom a question is about: the names in it, and "sister" with the names by which the hits call her."""
     found = {*asked.subjects, *asked.own}
     for own in asked.own:
-        named = re.compile(rf"\b(?i:{own})\s+([A-Z][\w-]+)|\b([A-Z][\w-]+),? (?:is )?(?:my|our) (?:\w+ )?(?i:{own})\b")
+        named = re.compile(
+            rf"\b(?i:{own})\s+([A-Z][\w-]+)|\b([A-Z][\w-]{{1,60}}),? (?:is )?(?:my|our) (?:\w+ )?(?i:{own})\b"
+        )
         for hit in hits:
             found |= {(one or other).lower() for one, other in named.findall(hit.passage[:CHARACTERS])}
     return frozenset(found)

@@ -27,7 +27,7 @@ _COUNTS = re.compile(r"\bhow (?:many|much|often)\b", re.I)  # "How many have I r
 _PERFECT = re.compile(r"\b(?:has|have|['\u2019]ve|haven['\u2019]t|hasn['\u2019]t)\b(?! (?:got|to)\b)", re.I)
 _OWNS = re.compile(r"\bdo(?:es)?\b.{0,60}\bhave\b", re.I)  # "Which car do I have?"
 _ASKS = re.compile(
-    r"(?:^|[,;:.!?] |\b(?:tell me|know|remind me|remember|say|and|so|hey|please|wondering) )\W*"
+    r"(?:^|[,;:.!?] |\b(?:tell me|know|remind me|remember|say|and|so|hey|please|wondering) )\W{0,20}"
     r"(?:(?:at|on|in|to|by|from|for|with|under|of|through|until|since|whose) )?"
     r"(?:what|where|who|whom|whose|which|when|how|is|are|am|do|does)\b|^\W*(?:what|where|who|how|when)['\u2019]?s\b",
     re.I,

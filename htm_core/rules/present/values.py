@@ -12,7 +12,9 @@ NUMBER = re.compile(
     r"thousand|half|twice|once|every day|daily)\b",
     re.I,
 )
-_CODE = re.compile(r"\b\S+@\S+\b|\b(?=\S*\d)(?=\S*[A-Za-z])[\w-]{4,}\b|\b\w+(?:-\w+)*-\d+\b|#[\w-]+")
+_CODE = re.compile(
+    r"\b\S{1,200}@\S+\b|\b(?=\S{0,200}\d)(?=\S{0,200}[A-Za-z])[\w-]{4,}\b|\b\w+(?:-\w+){0,20}-\d+\b|#[\w-]+"
+)
 _DAY = re.compile(
     r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekdays?|"
     r"\d{1,2}(?:st|nd|rd|th)?(?: of)? (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*|"

@@ -15,7 +15,7 @@ from ..timeframes.parse import parse
 
 # A time at the end of a plan, or in it.
 _TIME = re.compile(
-    r",?\s*\b(?P<how>by|before|until|till|on|at|no later than)?\s*(?P<time>(?:the )?(?:end of (?:the|this) (?:week|month|year)|today|tonight|tomorrow(?: morning| afternoon| evening)?"
+    r"(?:,\s*+|(?<!\s)\s++)?+\b(?P<how>by|before|until|till|on|at|no later than)?\s*+(?P<time>(?:the )?(?:end of (?:the|this) (?:week|month|year)|today|tonight|tomorrow(?: morning| afternoon| evening)?"
     r"|(?:this |next )?(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|weekend)|(?:this|next) (?:week|month|year)"
     r"|\d{1,2}(?:st|nd|rd|th)?(?: of)? (?:january|february|march|april|may|june|july|august|september|october|november|december)(?: \d{4})?"
     r"|(?:january|february|march|april|may|june|july|august|september|october|november|december) \d{1,2}(?:st|nd|rd|th)?(?:,? \d{4})?"
@@ -23,7 +23,7 @@ _TIME = re.compile(
     re.IGNORECASE,
 )
 _IN = re.compile(
-    r",?\s*\b(?:in|within) (?P<count>a|an|one|two|three|four|five|six|\d{1,2}) (?P<unit>day|week|month)s?\b(?: from now| time)?",
+    r"(?:,\s*+|(?<!\s)\s++)?+\b(?:in|within) (?P<count>a|an|one|two|three|four|five|six|\d{1,2}) (?P<unit>day|week|month)s?\b(?: from now| time)?",
     re.IGNORECASE,
 )
 _COUNTS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}

@@ -33,7 +33,7 @@ WHEN = (
 )
 # That it is so from then on.
 STILL = r"(?:any ?more|any longer|after all|these days|nowadays|at the moment|right now|for good|by the way|thank god|thank goodness|either|at all|again|anyway|so you know|forever|for ever|completely|altogether|for years|in years)"
-TAILS = re.compile(rf"(?:,? (?:{WHEN}|{STILL}))+$", re.IGNORECASE)
+TAILS = re.compile(rf"(?:,? (?:{WHEN}|{STILL})){{1,9}}$", re.IGNORECASE)
 # The end of a clause that says when something happened, and nothing else.
 HAPPENED = rf"(?=(?:,? (?:{WHEN}|{STILL}|early|suddenly|unexpectedly|peacefully|sadly|in (?:his|her|their|its) sleep|at home|in hospital|at the vet's|(?:at the age of|aged|at) \d+))*(?:$|[,.;!]| (?:and|but|because|so|after|before|when|since|of (?:cancer|old age|a stroke)|from (?:cancer|a stroke))\b))"
 
@@ -78,7 +78,9 @@ class AtStart:
         self._compiled: re.Pattern[str] | None = None
 
     def match(self, clause: str) -> re.Match[str] | None:
-        """What of a clause the pattern is, from its beginning on; None when the clause begins otherwise."""
+        """What of a clause the pattern is, from its beginning on; None when the clause begins otherwise, or is too long for a line."""
+        if len(clause) > LONGEST_CLAUSE:
+            return None
         if self._compiled is None:
             self._compiled = re.compile(self._pattern, re.IGNORECASE)
         return self._compiled.match(clause)

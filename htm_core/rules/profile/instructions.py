@@ -98,7 +98,7 @@ _MANNER = re.compile(
     re.IGNORECASE,
 )
 _POLITE = re.compile(
-    r"(?:,? (?:please|thanks|thank you|if you can|if possible|ok|okay|will you|would you|for me))+$", re.IGNORECASE
+    r"(?:,? (?:please|thanks|thank you|if you can|if possible|ok|okay|will you|would you|for me)){1,9}$", re.IGNORECASE
 )
 _LAST_OF_POLITE = (
     "please",

@@ -15,10 +15,10 @@ _APOSTROPHES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u20
 _TALE = re.compile(
     r"\b(?:imagine|pretend|role-?play|as if you|act as|you are now|write (?:me )?(?:a|an|the|some) |(?:short )?stor(?:y|ies)|poem|lyrics|"
     r"translat\w+|rewrite|rephrase|paraphrase|proofread|summari[sz]e (?:this|the following)|fix this|fictional|novel|screenplay|"
-    r"for example|e\.g\.|lorem ipsum|cover letter|dear (?:sir|madam|hiring))\b|```|<\w+[^>]*>|\bdef \w+\(|^\s*[{\[]",
+    r"for example|e\.g\.|lorem ipsum|cover letter|dear (?:sir|madam|hiring))\b|```|<\w[^<>]*>|\bdef \w+\(|^\s*[{\[]",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(r"\"[^\"]*\"|\u00ab[^\u00bb]*\u00bb|(?m:^>.*$)")
+_QUOTED = re.compile(r"\"[^\"]*\"|\u00ab[^\u00ab\u00bb]*\u00bb|(?m:^>.*$)")
 _ABBREVIATED = re.compile(r"\b(Dr|Mr|Mrs|Ms|St|Prof|Jr|Sr|No|vs|etc|approx|Mt|Ave|Inc|Ltd|Co)\.")
 _DOT = "\u2024"  # stands for the full stop of an abbreviation while sentences are split
 _SENTENCE = re.compile(r"(?<=[.!?\u2026])\s+|\n+")
@@ -28,19 +28,19 @@ _UNSURE = re.compile(
     r"joking|kidding|lie|lied|wonder|not sure|as though|as a joke|ironically|said|says|told|asked|claims?|claimed)\b",
     re.IGNORECASE,
 )
-# A smiley or an emoji at the end of a sentence.
-_SMILEY = re.compile(r"(?:\s*(?:[:;=]'?-?[()DPpO/|*]+|<3|[\u2190-\u2bff\U0001f000-\U0001faff\ufe0f\u200d]+))+$")
+# Smileys and emoji at the end of a sentence, read from its end: from its beginning each of them would begin another search.
+_SMILEYS = re.compile(r"(?:(?:[()DPpO/|*]++-?'?[:;=]|3<|[\u2190-\u2bff\U0001f000-\U0001faff\ufe0f\u200d]++)\s*+)++")
 _OPENER = re.compile(
     r"^(?:(?:hi|hello|hey|well|so|oh|ok|okay|also|and|but|yes|yeah|yep|no(?! (?:need|longer|more)\b)|nope|(?:it |as it )?turn(?:s|ed) out(?: that)?|apparently|(?:good|bad|sad|great|big) news|sadly|finally|luckily|unfortunately|sorry|thanks|thank you|great|sure|actually|anyway|btw|"
     r"by the way|fyi|honestly|please note(?: that)?|note that|remember that|just so you know|you should know that|for your information|"
     r"as you know|i mean|correction|update|good morning|good evening|right|now|and then|then)\b[\s,:;!.\u2014-]*)+",
     re.IGNORECASE,
 )
-# Where a sentence turns to another fact about its speaker.
+# Where a sentence turns to another fact about its speaker. Its words have one space between them.
 _CLAUSE = re.compile(
-    r"\s*[;:\u2014]\s+|,?\s+(?:and|but|so|because|since|though|although)\s+(?=(?:i|i'm|i've|i'll|we|we're|my|our|the user)\b)"
-    r"|,?\s+and\s+(?=(?:live|work|prefer|love|hate|like|enjoy|drink|moved|now live|now work)\b)|\s+and\s+(?=\w+day was my\b)"
-    r"|,\s+(?=(?:i|i'm|i've|i'll|we|my|our|but|though|although|by the way|thanks|maybe|which|who|so|because)\b)",
+    r"\s?[;:\u2014]\s|,?\s(?:and|but|so|because|since|though|although)\s(?=(?:i|i'm|i've|i'll|we|we're|my|our|the user)\b)"
+    r"|,?\sand\s(?=(?:live|work|prefer|love|hate|like|enjoy|drink|moved|now live|now work)\b)|\sand\s(?=\w+day was my\b)"
+    r"|,\s(?=(?:i|i'm|i've|i'll|we|my|our|but|though|although|by the way|thanks|maybe|which|who|so|because)\b)",
     re.IGNORECASE,
 )
 
@@ -78,13 +78,18 @@ def sentences(text: str) -> Iterator[TellingSentence]:
     plain = _QUOTED.sub(" \u2026 ", text.translate(_APOSTROPHES))
     plain = _ABBREVIATED.sub(rf"\1{_DOT}", plain)
     for each in _SENTENCE.split(plain)[:MOST]:
-        said = _SMILEY.sub("", " ".join(each.split()))
+        said = _without_smileys(" ".join(each.split()))
         if not said:
             continue
         bare = _OPENER.sub("", said)
         yield TellingSentence(
             said.replace(_DOT, "."), _clauses(bare), said.rstrip(")\"' ").endswith("?"), is_unsure(bare)
         )
+
+
+def _without_smileys(sentence: str) -> str:
+    found = _SMILEYS.match(sentence[::-1])
+    return sentence if found is None else sentence[: len(sentence) - found.end()]
 
 
 def _clauses(sentence: str) -> tuple[str, ...]:

@@ -22,9 +22,9 @@ _DONE = r"(?!\[redacted:)"  # what was redacted before stays as it is
 
 _KEY_BEGINS = LazyPattern(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_ENDS = LazyPattern(r"-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_LINES = LazyPattern(r"(?:\s|\\[nr])*(?:[A-Za-z0-9+/=]{16,}(?:\s|\\[nr])*)*")
+_KEY_LINES = LazyPattern(r"(?:\s|\\[nr])*+(?:[A-Za-z0-9+/=]{16,}+(?:\s|\\[nr])*+)*+")
 _OTHER_KEYS = LazyPattern(
-    r"\bAGE-SECRET-KEY-1[A-Z0-9]{58}\b|\bPuTTY-User-Key-File-\d: [^\n]*\n(?:[^\n]*\n){1,80}?Private-MAC: \w+"
+    r"\bAGE-SECRET-KEY-1[A-Z0-9]{58}\b|\bPuTTY-User-Key-File-\d: [^\n]{0,200}\n(?:[^\n]*\n){1,80}?Private-MAC: \w+"
 )
 
 
@@ -76,6 +76,7 @@ _NO_SECRET = LazyPattern(
     r"[$%{<(\[].*|[A-Za-z_][\w.]*[(\[].*|(?:self|os|env|process|config|settings|cfg|args|secrets|this|request|req|credentials)\.[\w.]+|"
     r"get[A-Z_]\w*|[A-Z][A-Z0-9]*_[A-Z0-9_]+)[.,;:!?]*",
     re.I | re.S,
+    longest=500,
 )
 _NAMES = ("pass", "pwd", "secret", "key", "token", "access", "credential")  # one of which is in each of the names above
 _UPPER_NAME = LazyPattern(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+")

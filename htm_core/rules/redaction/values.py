@@ -27,7 +27,7 @@ REDACTED = "htm_redacted"
 _IDS = frozenset(("id", "tool_call_id", "call_id", "run_id", "thread_id", "thread", "checkpoint_id"))
 _NUMBERS: tuple[Kind, ...] = ("iban", "card", "phone")
 _SECRET = LazyPattern(rf"(?:[A-Za-z0-9]{{1,20}}[_-]){{0,4}}(?:{SECRET_NAMES})", re.I)
-_BASE64 = LazyPattern(r"[A-Za-z0-9+/_\s-]{256,}={0,2}\s*")
+_BASE64 = LazyPattern(r"[A-Za-z0-9+/_\s-]{256,}+={0,2}\s*+")
 # Some look like an IBAN, with a checksum that is right by chance: one in some thousands.
 _UUID = LazyPattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _DATA_URL = LazyPattern(r"data:[\w/+.-]{0,100}(?:;[\w.+-]{1,40}=[^\s;,]{1,100}){0,9}(?P<base64>;base64)?,", re.I)

@@ -31,7 +31,7 @@ _SWITCHED_OFF = re.compile(r"\b(?:is|are|was|were|stays?|turned|switched) off\b"
 REPEATED = re.compile(r"\b(?:again|too|as well|another|in addition|besides)\b", re.I)
 _PAST = re.compile(r"\b(?:went|flew|came|visited|met|bought|saw)\b", re.I)
 _ATTRIBUTE = re.compile(
-    r"^(?P<subject>.{2,80}?)\s+(?P<verb>is called|is named|is located in|is based in|is written in|is owned by|is run by|"
+    r"^(?P<subject>.{2,80}?)\s++(?P<verb>is called|is named|is located in|is based in|is written in|is owned by|is run by|"
     r"runs on|runs in|lives in|works at|works for|works in|moved to|belongs to|reports to|depends on|points to|listens on|"
     r"is|are|uses|prefers|costs|equals|was born in|will be|became|chose|drinks|drives|owns)\s+(?P<value>.{1,200}?)[.!]?$",
     re.I,

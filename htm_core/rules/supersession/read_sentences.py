@@ -67,7 +67,7 @@ _PRONOUN = frozenset(
     ["it", "he", "she", "they", "that", "this", "there", "who", "which", "what", "everything", "nothing", "these"]
 )
 _COPULA = re.compile(
-    r"^(?:(?:actually|now|sorry|correction|no|from now on|these days)[,:]?\s+)?(?P<head>(?:my|our|the|his|her|their|[A-Z][\w]+'s)\s+[^.;:!?]{2,60}?)\s+"
+    r"^(?:(?:actually|now|sorry|correction|no|from now on|these days)[,:]?\s+)?(?P<head>(?:my|our|the|his|her|their|[A-Z][\w]+'s)\s++[^.;:!?]{2,60}?)\s++"
     r"(?:is|are|was|were|will be|has been|is now|are now|costs?|=)\s+(?P<value>[^.;!?]{1,80})",
     re.I,
 )
@@ -80,7 +80,7 @@ _TRANSITIVE = re.compile(
     r"(?:(?!to\b|from\b|with\b|in\b|at\b|on\b|by\b|and\b|but\b|because\b|since\b|last\b|yesterday\b|today\b|three\b|it\b)[\w'-]+\s*){1,6})",
     re.I,
 )
-_OF = re.compile(r"\s+(?:of|for)\s+", re.I)
+_OF = re.compile(r"(?<!\s)\s+(?:of|for)\s+", re.I)
 _WORD = re.compile(r"[\w'-]+")
 _NUMBERED = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty)\b", re.I

@@ -79,7 +79,7 @@ THIS_TIME = _any(
     r"today", r"tonight", r"this (?:week|weekend|morning|evening|afternoon|month|season|year(?:'s)?|monday|tuesday|wednesday|thursday|friday|saturday|"
     r"sunday)", r"(?:in|for) (?:january|february|march|april|june|july|august|september|october|november|december)", r"second", r"just once", r"for once",
 )  # fmt: skip
-ASKED = re.compile(r"\?\s*[\"\u201d')\]]*\s*$")
+ASKED = re.compile(r"\?\s*+[\"\u201d')\]]*+\s*$")
 SUPPOSED = _any(
     r"if", r"might", r"(?-i:may)", r"maybe", r"perhaps", r"would", r"i'd", r"wish", r"imagine", r"suppose", r"considering", r"thinking (?:of|about)",
     r"could", r"hopefully", r"hope to", r"hoping", r"one day", r"someday", r"dream(?:ing|s)? (?:of|about)", r"what if", r"should i",

@@ -49,7 +49,7 @@ _TAG = re.compile(
 )
 # Words in brackets that some models' tokenizers read as the beginning or the end of a turn.
 _CONTROL_WORD = re.compile(
-    r"\[(?=\s*/?\s*(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|PREFIX|SUFFIX|MIDDLE)\s*\])"
+    r"\[(?=\s*+/?\s*+(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|PREFIX|SUFFIX|MIDDLE)\s*\])"
 )
 # A name of at most three words without blanks, such as "projects/atlas" or "boat-trip".
 _SLUG = re.compile(r"[^\W_]{1,24}(?:[-_./:][^\W_]{1,24}){0,2}")

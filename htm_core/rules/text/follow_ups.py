@@ -24,12 +24,12 @@ FEWEST_WORDS = 4  # of any kind: so short a question leans, unless it names some
 BEFORE_PRONOUN = 1  # words with a meaning that may stand before "she": behind two, she was named in the question itself
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
-_FIRST_SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?](?=\S)[^.!?\n]*)*[.!?]*")
+_FIRST_SENTENCE = re.compile(r"[^.!?\n]*+(?:[.!?](?=\S)[^.!?\n]*+)*+[.!?]*+")
 _OPENS = LazyPattern(
     r"(?:(?:ok(?:ay)?|so|well|hm+|ah|oh|hey|thanks|thank you|right|yes|yeah|great|good|cool|fine)\b[\s,.!]*)*"
     r"(?P<opening>(?:and|but|or|also|then|otherwise|plus)\b|(?:(?:and|so|but)\s+)?(?:what|how)\s+about\b|same\s+(?:for|with)\b|"
     r"what\s+else\b|who\s+else\b|where\s+else\b|anything\s+else\b|"
-    r"(?P<corrects>(?:no|nope|nah|sorry|wait|not\s+(?:that|this|it|him|her|them|those))\b[\s,.!:-]*"
+    r"(?P<corrects>(?:no|nope|nah|sorry|wait|not\s+(?:that|this|it|him|her|them|those))\b[\s,.!:-]*+"
     r"(?:(?:but\s+)?(?:i\s+)?(?:mean(?:t)?|was\s+asking|asked|want(?:ed)?)\b)?|i\s+mean(?:t)?\b)|"
     r"(?:und|oder|aber|et|ou|mais|y|o|pero)\b)[\s,:-]*",
     re.I,

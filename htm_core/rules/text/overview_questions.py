@@ -135,7 +135,7 @@ _OF_ME = (
     r"|(?:what(?:'s| is) )?my profile|who do you think i am|how well do you know me"
 )
 _FORMS: dict[str, LazyPattern] = {
-    name: LazyPattern(rf"(?:{_LEAD})*(?:{form}){_TAIL}")
+    name: LazyPattern(rf"(?:{_LEAD})*(?:{form}){_TAIL}", longest=LONGEST)
     for name, form in {"last": _OF_LAST, "time": _OF_A_TIME, "happened": _HAPPENED, "did": _DID, "me": _OF_ME}.items()
 }
 _MAY_BE_TALK = LazyPattern(

@@ -16,7 +16,7 @@ _KINDS = {
     "list": rf"^\W*(?:what|which) (?:(?:are|were) )?(?:(?!{_AUXILIARY})\w+ ){{0,2}}?(?!{_AUXILIARY})\w{{3,}}s\b"
     r"|\bhow (?:many|often)\b|\blist\b|\ball (?:the|my|of)\b"
     r"|\b(?:kind|type|sort)s? of\b",
-    "course": r"\bsummar|\boverview\b|\brecap\b|\bwalk me through\b|\bover time\b|\bhow (?:did|has|have) .*"
+    "course": r"\bsummar|\boverview\b|\brecap\b|\bwalk me through\b|\bover time\b|\bhow (?:did|has|have) .{0,200}"
     r"(?:develop|evol|chang|progress|grow|come along|go|gone)\b|\bwhole (?:project|story)\b|\bin (?:what|which) order\b"
     r"|\border in which\b|\bsequence\b|\bfrom (?:start|beginning|the start|the beginning)\b",
     "advice": r"\b(?:should|would you|could you|can you|recommend|suggest|advice|advise|help me|best way|how to|any (?:ideas?|tips)"

@@ -69,8 +69,8 @@ _FILLER = (
 )
 _OPENING = re.compile(rf"^(?:{_FILLER}(?:\s*[,:;.!\u2014-]+\s+|\s+(?=(?:i|we|my|our|the)\b)))+", re.IGNORECASE)
 _CLOSING = re.compile(
-    r"(?:\s*[,;.!\u2014-]+\s*(?:btw|by the way|fyi|you know|just so you know|for the record|thanks|thank you|thx|ok|okay|as i said|"
-    r"like i said|as you know))+\s*$",
+    r"(?:(?:(?<!\s)\s++)?(?<![,;.!\u2014-])[,;.!\u2014-]++\s*+(?:btw|by the way|fyi|you know|just so you know|for the record|thanks|thank you|thx|ok|okay|as i said|"
+    r"like i said|as you know)){1,9}\s*$",
     re.IGNORECASE,
 )
 _NOTHING = re.compile(
@@ -80,7 +80,7 @@ _NOTHING = re.compile(
 )
 # The same between two commas, and "that" where a clause with its own subject follows.
 _INSIDE = re.compile(
-    r"\s*,\s*(?:um+|uh+|er+|you know|you see|i mean|like|well|actually|by the way|btw|of course|as i said|like i said|as you know)\s*,\s*",
+    r"(?:(?<!\s)\s++)?,\s*+(?:um+|uh+|er+|you know|you see|i mean|like|well|actually|by the way|btw|of course|as i said|like i said|as you know)\s*,\s*",
     re.IGNORECASE,
 )
 _THAT = re.compile(
@@ -147,7 +147,9 @@ _CLAUSES = words("""that who which because when while if unless although though 
 # Where the order of what is joined may matter.
 _ORDERED = words("""then first second third before after from to over than versus vs respectively respective between into instead not no
     nor neither never without unless until if because so because while when later next finally""")  # fmt: skip
-_LIST = re.compile(r"(?<![\w/])([^\W\d_][\w'-]*(?: , [^\W\d_][\w'-]*)*) (?:, )?and ([^\W\d_][\w'-]*)(?!\w)")
+_LIST = re.compile(
+    r"(?<![\w/])([^\W\d_][\w'-]{0,60}(?: , [^\W\d_][\w'-]{0,60}){0,30}) (?:, )?and ([^\W\d_][\w'-]*)(?!\w)"
+)
 _VERBISH = re.compile(r"(?:ed|ing)$")
 
 

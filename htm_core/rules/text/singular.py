@@ -30,7 +30,7 @@ _OE = words("shoes toes canoes oboes hoes")
 _USE = words("uses fuses muses excuses abuses refuses ruses")
 _KEPT = ("ss", "us", "is", "ics", "js")
 _VOWEL = re.compile("[aeiouy]")
-_WORD = re.compile(r"[A-Za-z]+$")
+_WORD = re.compile(r"(?<![A-Za-z])[A-Za-z]+$")
 
 
 def singular(level: str) -> str:

@@ -113,11 +113,11 @@ _NO_NAME = LazyPattern(
 _LAUGH = LazyPattern(r"(?:a*(?:ha|he|hi|ho){2,}h*a*|(?:lo+l)+|l+m+f?a+o+|x+d+)")
 _ASCII_SYMBOLS = str.maketrans("^`", "  ")  # of which `_without_symbols` leaves nothing
 _DRAWN_OUT = LazyPattern(r"([a-z])\1{2,}")
-_ALTERNATIVE = LazyPattern(r"\[([^\]]*)\]")
+_ALTERNATIVE = LazyPattern(r"\[([^\[\]]*)\]")
 _FIRST_WORD = LazyPattern(r"([A-WYZa-wyz][A-Za-z0-9]*)[\s.,!?]")  # where it can be no emoticon, as "xD" is
 _SPLIT = LazyPattern(r"[\s.,!?;:\u2026~*_()\"\u201c\u201d\u2013\u2014/\\-]+")
 _EMOTICON = LazyPattern(
-    r"(?::[-'o^]?[)(DPpOo3/\\|*\]\[]+|[;=][-'o^]?[)(DP]+|\b[xX]D+\b|[)(]+[-'o]?[:;=]|<3+|\^[_.]?\^|-_+-|:'\(|\bxo(?:xo)*\b)"
+    r"(?::[-'o^]?[)(DPpOo3/\\|*\]\[]+|[;=][-'o^]?[)(DP]+|\b[xX]D+\b|[)(]{1,20}[-'o]?[:;=]|<3+|\^[_.]?\^|-_+-|:'\(|\bxo(?:xo)*\b)"
 )
 
 
@@ -199,7 +199,7 @@ def _spelled(phrase: str) -> Iterator[str]:
 def _read(lines: str) -> Iterator[str]:
     # "|" inside of brackets belongs to them.
     for line in lines.strip().splitlines():
-        for phrase in re.split(r"\|(?![^\[]*\])", line):
+        for phrase in re.split(r"\|(?![^\[]{0,200}\])", line):
             yield from _spelled(phrase)
 
 

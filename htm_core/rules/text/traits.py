@@ -45,9 +45,10 @@ _STANDING = re.compile(
     re.I | re.M,
 )
 _CODE = re.compile(
-    r"```|[;{}]\s*$|^\s*(?:def|class|import|select|function|const|let|var|for|if)\b.*[:;({]\s*$|\w\(\)", re.M | re.I
+    r"```|[;{}]\s*$|^[^\S\n]*(?:def|class|import|select|function|const|let|var|for|if)\b.*[:;({]\s*$|\w\(\)",
+    re.M | re.I,
 )
-_LIST = re.compile(r"^\s*(?:[-*\u2022]|\d+[.)])\s", re.M)
+_LIST = re.compile(r"^[^\S\n]*(?:[-*\u2022]|\d+[.)])\s", re.M)
 
 
 class Trait(IntFlag):

@@ -118,7 +118,7 @@ _ASKING = frozenset(
     }
 )  # fmt: skip
 _NAMES = re.compile(r"[^\W\d_]")
-_SENTENCE = re.compile(r"[.!?]+(?=\s|$)|\n+")
+_SENTENCE = re.compile(r"(?<![.!?])[.!?]++(?=\s|$)|\n+")
 
 
 @dataclass(frozen=True, slots=True)

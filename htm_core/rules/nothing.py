@@ -1,0 +1,12 @@
+"""What clients and models send for an argument that they mean to leave out."""
+
+from __future__ import annotations
+
+_WORDS = frozenset({"", "null", "none", "undefined"})
+
+
+def is_nothing(value: object) -> bool:
+    """Whether a value stands for an argument that is left out: null, a text that says so, or a list of nothing else."""
+    if isinstance(value, list):
+        return len(value) <= 1 and all(is_nothing(each) for each in value if not isinstance(each, list))
+    return value is None or (isinstance(value, str) and len(value) < 16 and value.strip().casefold() in _WORDS)
