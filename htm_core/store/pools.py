@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Container
 from typing import Any
@@ -20,6 +21,9 @@ from .connection import Connection, check, is_direct, options
 from .installation import Installation
 from .schema_files import client_name
 from .schemas import register_types
+
+# What the pool says of connections that it replaces is for logs: where a program has set up none, Python would print it to stderr.
+logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
 
 # The share of a verb's time in which it must get a connection: enough must be left to find out why there is none.
 POOL_SHARE = 0.7
