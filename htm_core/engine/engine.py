@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any, LiteralString, TypeVar
 from uuid import UUID
 
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 Clock = Callable[[], datetime]
 T = TypeVar("T")
+STEP = timedelta(microseconds=1)  # between the accesses to two hits of one recall
 # What an operation adds to the transaction of a write: before the drafts are written, and after.
 Before = Callable[[Connection], None]
 After = Callable[[Connection, list[WrittenEntry]], None]
@@ -429,20 +430,22 @@ class Engine:
         """Put recalled nodes into working memory, and count the access.
 
         The caller waits for no commit: the table has it a moment later. It has it at once where others go by the table, in a
-        group, and where this process may stop when it has replied, with `embed="now"`.
+        group, and where this process may stop when it has replied, with `embed="now"`. The best hit comes last and has the latest
+        access, each worse one a microsecond before it: so no hit evicts a better one, and the most recent item is the best hit.
         """
         now = self.clock()
         seconds = now.timestamp()
         working = self.working
         memory = working.load(now=seconds)
-        fresh = [_item_of_hit(hit, seconds) for hit in hits if hit.node.id not in memory]
+        held_at = [(hit, now - rank * STEP) for rank, hit in enumerate(hits)][::-1]
+        fresh = [_item_of_hit(hit, at.timestamp()) for hit, at in held_at if hit.node.id not in memory]
         if fresh and (working.key.shared or self._embed_now):
             self.report(working.hold(fresh, now=seconds))
         elif fresh:
             self.report(working.hold_unwritten(fresh, now=seconds, report=self.report))
-        ids = [hit.node.id for hit in hits]
-        memory.touch(ids, now=seconds)
-        self.write_behind.count(working.key, ids, at=now)
+        for hit, at in held_at:
+            memory.touch([hit.node.id], now=at.timestamp())
+            self.write_behind.count(working.key, [hit.node.id], at=at)
         self.write_behind.seen(self.tenant, self.robot, at=now)
 
     def use_working_set(self, working: WorkingSet, *, group: str | None) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from htm_core.errors import InvalidInput
-from htm_core.rules.working_memory.eviction_policies import POLICIES, ranking
+from htm_core.rules.working_memory.eviction_policies import POLICIES, PolicyFailed, ranking
 from htm_core.rules.working_memory.sorted_keys import CHUNK, Recency, SortedKeys
 from htm_core.types import Item
 
@@ -122,7 +122,7 @@ def test_a_callable_that_answers_no_number_is_named_with_the_item(answer: Any) -
     def odd(each: Item, now: float) -> Any:
         return answer
 
-    with pytest.raises(InvalidInput, match=r"odd must return a number .* for item 'a'"):
+    with pytest.raises(PolicyFailed, match=r"odd must return a number .* for item 'a'"):
         leaving(odd, item("a"))
 
 

@@ -228,7 +228,9 @@ def test_an_item_that_cannot_be_ranked_is_refused_and_the_plan_with_it(odd: Item
 
 
 @pytest.mark.parametrize("answer", [math.nan, "many", None, ZeroDivisionError()])
-def test_a_policy_that_fails_midway_leaves_everything_as_it_was(answer: Any) -> None:
+def test_a_policy_that_fails_midway_holds_nothing_new_and_leaves_everything_as_it_was(
+    answer: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     def moody(each: Item, now: float) -> Any:
         if each.id == "c" and isinstance(answer, Exception):
             raise answer
@@ -237,8 +239,9 @@ def test_a_policy_that_fails_midway_leaves_everything_as_it_was(answer: Any) -> 
     memory = WorkingMemory(budget=30, policy=moody)
     for id in "abc":
         memory.add(item(id), now=NOW)
-    with pytest.raises((InvalidInput, ZeroDivisionError)):
-        memory.add(item("d"), now=NOW)
+    assert memory.add(item("d"), now=NOW) == ()
+    assert "policy moody failed" in caplog.text
+    assert [each.reason for each in memory.plan([item("d"), item("e")], now=NOW).refused] == ["policy", "policy"]
     assert (ids(memory.items), memory.tokens, memory.reserved) == (["a", "b", "c"], 30, 0)
     assert memory.remove("c")
     assert memory.add(item("d"), now=NOW) == ()

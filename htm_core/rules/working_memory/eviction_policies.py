@@ -26,6 +26,10 @@ Score = Callable[[Item, float], float]
 Policy = Score
 
 
+class PolicyFailed(Exception):
+    """A caller's policy raised an error, or returned no number."""
+
+
 class Ranking(Protocol):
     """The items that a policy ranks. It is not thread-safe: working memory's lock is around it."""
 
@@ -172,8 +176,11 @@ class ByScore:
         self._items: dict[str, Item] = {}
 
     def key(self, item: Item, now: float) -> Key:
-        """The callable's answer, checked, then the oldest added first."""
-        return (checked_score(self._policy, item, now), 0.0, item.added_at, item.id)
+        """The callable's answer, checked, then the oldest added first. Raises `PolicyFailed` where there is none."""
+        try:
+            return (checked_score(self._policy, item, now), 0.0, item.added_at, item.id)
+        except Exception as error:
+            raise PolicyFailed(f"the eviction policy {self.name} failed: {error!r}") from error
 
     def put(self, item: Item) -> None:
         """Rank an item."""

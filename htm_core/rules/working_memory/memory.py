@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -11,10 +12,12 @@ from ...errors import InvalidInput
 from ...types import Eviction, Item
 from ..validation import check_budget, check_epoch_seconds
 from .claims import Claim, Claims, claim_of
-from .eviction_policies import Policy, ranking
+from .eviction_policies import Policy, PolicyFailed, ranking
 from .plan import Plan, PlanBuilder, Refusal, View, renewed
 
 __all__ = ["Plan", "Refusal", "WorkingMemory"]
+
+_log = logging.getLogger("htm.working_sets")
 
 
 class WorkingMemory:
@@ -108,13 +111,23 @@ class WorkingMemory:
 
         Only as much is evicted as is needed, lowest keep-score first; a later item may evict an earlier one. Until the
         plan is applied or released its victims stay, and no other plan touches its items or its victims: items that would
-        need them are refused. If a policy raises or returns no number (`InvalidInput`), nothing changes. Cost per
-        victim: O(log n) for named policies, and O(n) once per plan for a callable.
+        need them are refused. If a caller's policy raises or returns no number, all items are refused, with a warning in the log.
+        Cost per victim: O(log n) for named policies, and O(n) once per plan for a callable.
         """
+        return self._planned(list(map(_checked, items)), PlanBuilder.admit_all, now=now)
+
+    def _planned(
+        self, items: Sequence[Item], bring: Callable[[PlanBuilder, Sequence[Item]], None], *, now: float
+    ) -> Plan:
+        """Reserve what a builder makes of items; a policy that fails makes it refuse them all."""
         with self._lock:
             builder = self._builder(now)
-            for item in items:
-                builder.admit(_checked(item))
+            try:
+                bring(builder, items)
+            except PolicyFailed as error:
+                _log.warning("%d memories are stored and not held in working memory: %s", len(items), error)
+                builder = self._builder(now)
+                builder.refused = [Refusal(item=item, reason="policy") for item in items]
             return self._reserve(builder)
 
     def apply(self, plan: Plan, *, now: float) -> tuple[Eviction, ...]:
@@ -161,12 +174,9 @@ class WorkingMemory:
     def plan_load(self, items: Iterable[Item], *, now: float) -> Plan:
         """Plan to hold all items and to evict the lowest keep-scores of the whole down to the budget.
 
-        Items that outstanding plans bring or evict are refused as "moving".
+        Items that outstanding plans bring or evict are refused as "moving". If a caller's policy fails, all are refused.
         """
-        with self._lock:
-            builder = self._builder(now)
-            builder.fill(sorted(map(_checked, items), key=_arrival))
-            return self._reserve(builder)
+        return self._planned(sorted(map(_checked, items), key=_arrival), PlanBuilder.fill, now=now)
 
     def align(self, items: Iterable[Item]) -> None:
         """Take over from storage the arrival, the importance and the accesses of held items, as others have set them."""

@@ -11,15 +11,15 @@ from ...types import Eviction, Item
 from .eviction_policies import Ranking
 from .sorted_keys import Key
 
-Reason = Literal["oversize", "moving", "no room"]
+Reason = Literal["oversize", "moving", "no room", "policy"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
     """An item that working memory does not hold; it stays in long-term memory.
 
-    `reason` is "oversize" (larger than the whole budget), "moving" (another plan is evicting or resizing it), or
-    "no room" (everything that could leave is claimed by other plans).
+    `reason` is "oversize" (larger than the whole budget), "moving" (another plan is evicting or resizing it), "no room"
+    (everything that could leave is claimed by other plans), or "policy" (a caller's policy failed).
     """
 
     item: Item
@@ -74,6 +74,11 @@ class PlanBuilder:
         if id in self.incoming:
             return self.incoming[id]
         return None if id in self.leaving else self.view.held.get(id)
+
+    def admit_all(self, items: Iterable[Item]) -> None:
+        """Add items one by one."""
+        for item in items:
+            self.admit(item)
 
     def admit(self, item: Item) -> None:
         """Add an item and evict the lowest keep-scores until there is room for it, or refuse it."""
