@@ -85,7 +85,7 @@ class Parameter:
     @property
     def is_drafts(self) -> bool:
         """Whether it is a list of drafts."""
-        return self.type == _list_of(draft_model())
+        return bool(self.type == _list_of(draft_model()))
 
     @property
     def is_numbers(self) -> bool:

@@ -67,10 +67,13 @@ def value_of(type: str, blob: bytes | None) -> Any:
     """A value as data, of a channel or of what was written to it; raises `ValueError` for what cannot be read."""
     if type in ("empty", "null") or blob is None:
         return []
-    if type == "msgpack":
-        return _unpacked(blob)
-    if type == "json":
-        return json.loads(blob, object_hook=_constructed)
+    try:
+        if type == "msgpack":
+            return _unpacked(blob)
+        if type == "json":
+            return json.loads(blob, object_hook=_constructed)
+    except RecursionError:
+        raise ValueError("it is nested too deeply to be read") from None
     raise ValueError(f"its messages are written as {type!r}, encrypted or unknown: {_MOVED_BY_LINES}")
 
 

@@ -18,7 +18,7 @@ from psycopg import sql
 from psycopg.abc import Transformer as TransformerProtocol
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.pq import DiagnosticField, ExecStatus, Format
+from psycopg.pq import DiagnosticField, ExecStatus, Format, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 from psycopg.rows import dict_row
 from pydantic import SecretStr
@@ -38,6 +38,7 @@ __all__ = [
     "REFUSALS",
     "AnswerOverdue",
     "Connection",
+    "DatabaseReadOnly",
     "HalfVector",
     "NoAnswer",
     "Row",
@@ -50,6 +51,7 @@ __all__ = [
     "merged",
     "options",
     "readable",
+    "refuse_encoding",
     "refuse_pooler",
     "refuse_spread",
     "refusing_spread",
@@ -58,6 +60,8 @@ __all__ = [
 Row = dict[str, Any]
 
 PATIENCE = 10.0  # seconds to wait for a server that does not answer
+# Whatever the defaults of the database or the role are.
+BEGIN = "begin isolation level read committed not deferrable"
 # A connection that is silent for about a minute has failed; with the system's defaults that takes hours.
 KEEPALIVES = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
 # Who may not take a role is told so, and who may not use a schema finds nothing in it.
@@ -81,6 +85,10 @@ class AnswerOverdue(NoAnswer):
     """The server did not answer within the time of the verb that waits for it."""
 
 
+class DatabaseReadOnly(psycopg.errors.ReadOnlySqlTransaction):
+    """Something was to be written where nothing may be, on a server that is no standby."""
+
+
 class StatementsSpread(psycopg.OperationalError):
     """A proxy sends some statements of a transaction to another server."""
 
@@ -96,9 +104,22 @@ class Connection(psycopg.Connection[Row]):
     def connect(cls, _: str = "", *, dsn: SecretStr, **options: Any) -> Self:  # type: ignore[override]
         """Open a connection. Its errors have no frames of psycopg's, whose variables hold the password."""
         try:
-            return super().connect(dsn.get_secret_value(), **options)
+            connection = super().connect(dsn.get_secret_value(), **options)
         except BaseException as error:
             raise _without_frames(error) from error.__cause__
+        connection.isolation_level, connection.deferrable = psycopg.IsolationLevel.READ_COMMITTED, False
+        return connection
+
+    @contextlib.contextmanager
+    def transaction(
+        self, savepoint_name: str | None = None, force_rollback: bool = False
+    ) -> Iterator[psycopg.Transaction]:
+        """A transaction, or a savepoint in one; a transaction begins with our own settings and not with those of a role."""
+        begins = self.pgconn.transaction_status == TransactionStatus.IDLE
+        with super().transaction(savepoint_name, force_rollback) as begun:
+            if begins:
+                self.execute(load("connection")["settings"])
+            yield begun
 
     def wait(
         self, gen: Generator[Any, Any, _Answer], interval: float = INTERVAL, timeout: float | None = None
@@ -436,6 +457,20 @@ def refusing_spread(connection: Connection) -> Iterator[None]:
         if not connection.closed:
             refuse_spread(connection)
         raise
+    except psycopg.errors.ReadOnlySqlTransaction as error:
+        if connection.info.parameter_status("in_hot_standby") == "off":
+            raise DatabaseReadOnly(*error.args) from error
+        raise
+
+
+def refuse_encoding(connection: Connection) -> None:
+    """Raise `StorageError` for a database that cannot hold every text."""
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding not in (None, "UTF8"):
+        raise StorageError(
+            f"expected a database in UTF8, got one in {encoding}, which cannot hold every text; make another one, and use it "
+            f"in url: create database memories encoding 'UTF8' template template0; nothing was written"
+        )
 
 
 def refuse_pooler(connection: Connection, *, setting: str = "migrate_url") -> None:

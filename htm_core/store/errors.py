@@ -25,7 +25,7 @@ from ..errors import (
     StorageError,
 )
 from .citus import NodeUnreachable
-from .connection import AnswerOverdue, StatementsSpread
+from .connection import AnswerOverdue, DatabaseReadOnly, StatementsSpread
 
 _PASSWORD = re.compile(r"(password\s*=\s*)('(?:[^'\\]|\\.)*'|\S+)|(://[^:@/\s]*:)[^@/\s]+(@)", re.IGNORECASE)
 
@@ -204,8 +204,16 @@ def _explain(error: psycopg.Error) -> HTMError:
         )
     if isinstance(error, pg.DeadlockDetected | pg.SerializationFailure):
         return StorageError(f"another transaction was in the way: {said}; nothing was written; try again")
+    if isinstance(error, DatabaseReadOnly):
+        return StorageError(
+            f"expected a database that may be written, but {said}; nothing was written. The server is no standby: "
+            "default_transaction_read_only = on is set for it, the database or the role, as providers do when the disk is full. "
+            "Free some space, and reset it: alter database NAME reset default_transaction_read_only"
+        )
     if isinstance(error, pg.ReadOnlySqlTransaction):
-        return StorageError(f"expected the primary server, got a standby: {said}; add target_session_attrs=read-write")
+        return StorageError(
+            f"expected the primary server, got a standby: {said}; nothing was written; add target_session_attrs=read-write"
+        )
     if isinstance(error, pg.DiskFull | pg.OutOfMemory | pg.IoError):
         return StorageError(f"the server is out of space: {said}; nothing was written; free some space and try again")
     if error.sqlstate in RETRYABLE:

@@ -13,7 +13,7 @@ from ..fork import renewed_after_fork
 from ..settings import Settings
 from . import citus
 from .address import Address
-from .connection import REFUSALS, Connection, connect, refuse_pooler
+from .connection import REFUSALS, Connection, connect, refuse_encoding, refuse_pooler
 from .errors import translated
 from .migrate import migrate
 from .queries import load
@@ -47,6 +47,7 @@ class Installation:
         Raises `SchemaOutdated` where it is behind and `Settings.auto_migrate` is off, or where this version cannot use it.
         """
         with translated(), self.address.found() as connection:
+            refuse_encoding(connection)
             behind = self._behind(connection)
             if not behind:
                 return self._look(connection)
@@ -154,6 +155,9 @@ class Installation:
         connection = connect(self.address.owner_dsn("htm_owner"), patience=self._settings.pool_timeout)
         try:
             refuse_pooler(connection)
+            connection.execute(
+                load("connection")["settings"].replace(", true)", ", false)")
+            )  # it is nobody else's session
             connection.execute(self.roles.statements("bootstrap")["become_owner"].replace("local ", ""))
             placement = self.address.placement
             path = self.path if placement is None else placement.owner_path

@@ -19,7 +19,7 @@ from pydantic import SecretStr
 from ..errors import SchemaOutdated
 from ..settings import as_secret
 from . import citus, citus_schema
-from .connection import Connection, connect
+from .connection import Connection, connect, refuse_encoding
 from .errors import translated
 from .prerequisites import make_roles, prepare, read_state
 from .queries import load
@@ -53,6 +53,7 @@ def migrate(
     for attempt in range(MOST_TRIES):
         try:
             with connect(conninfo) as connection:
+                refuse_encoding(connection)
                 if _is_distributed(connection, schema):
                     return _migrate_distributed(connection, conninfo, schema=schema, upto=upto, prefix=roles)
                 with connection.transaction():

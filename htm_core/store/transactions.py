@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any, LiteralString
 
 import psycopg
@@ -18,7 +19,7 @@ from .. import time_limit
 from ..settings import Settings
 from . import citus
 from .address import Address
-from .connection import Connection, NoAnswer, Row, StatementsSpread, check, ends_session, refusing_spread
+from .connection import BEGIN, Connection, NoAnswer, Row, StatementsSpread, check, ends_session, refusing_spread
 from .errors import detect_lost_session, translated
 from .installation import Installation
 from .owner_claims import OwnerClaim, sign
@@ -136,10 +137,10 @@ class Transactions:
             "whole": _milliseconds(start.whole + GRACE),
         }
         literals = {name: Literal(value).as_string(connection) for name, value in settings.items()}
-        statements, opening = load("transactions"), "begin; "
+        statements, opening = load("transactions"), f"{BEGIN}; "
         if connection.info.server_version >= TRANSACTION_TIMEOUT_SINCE and math.isfinite(start.whole):
             opening += statements["transaction_timeout"] % literals + "; "
-        opening += statements["enter"] % literals
+        opening += _enter() % literals
         if self._address.placement is not None:
             opening += "; " + self._address.placement.enter
         if start.version is not None:
@@ -199,7 +200,7 @@ class Transactions:
             "timeout": _milliseconds(min(self._settings.statement_timeout, time_limit.patience(1.0))),
             "idle": "0",  # it never waits for this process
         }
-        enter: list[tuple[LiteralString, Mapping[str, Any]]] = [(load("transactions")["enter"], settings)]
+        enter: list[tuple[LiteralString, Mapping[str, Any]]] = [(_enter(), settings)]
         if self._address.placement is not None:
             enter.append((self._address.placement.enter, {}))
         if version is not None:
@@ -307,6 +308,12 @@ class Transactions:
         finally:
             pool.putconn(connection)
         return int(found.get_value(0, 0) or 0)
+
+
+@cache
+def _enter() -> LiteralString:
+    """The statement that begins a transaction: the settings of every session of ours, and those of this transaction, in one."""
+    return f"{load('connection')['settings']}, {load('transactions')['enter'].partition('select ')[2]}"
 
 
 def _has_ended_session(error: psycopg.OperationalError) -> bool:

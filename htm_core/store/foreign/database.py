@@ -137,6 +137,7 @@ def open_foreign(dsn: str | SecretStr) -> Iterator[ForeignDatabase]:
             connection.autocommit = False
             connection.read_only = True
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            connection.execute(load("connection")["settings"])
             database = ForeignDatabase(connection)
         yield database
     finally:
