@@ -213,7 +213,9 @@ def check_id(value: object, *, what: str) -> UUID:
     try:
         return UUID(str(value))
     except ValueError:
-        raise InvalidInput(f"expected {what} to be an id as in Node.id or Mention.id, got {value!r}") from None
+        raise InvalidInput(
+            f"expected {what} to be an id as an answer of the memory shows it, got {value!r:.80}"
+        ) from None
 
 
 def check_key(key: object) -> str:
@@ -237,7 +239,7 @@ def check_importance(importance: object) -> float:
     """A finite number from 0 to 10."""
     number = isinstance(importance, int | float) and not isinstance(importance, bool)
     if not number or not math.isfinite(importance) or not 0 <= importance <= 10:  # type: ignore[operator,arg-type]
-        raise InvalidInput(f"expected importance to be a number from 0 to 10, got {importance!r}")
+        raise InvalidInput(f"expected importance to be a number from 0 to 10, got {importance!r:.80}")
     return float(importance)  # type: ignore[arg-type]
 
 

@@ -156,6 +156,8 @@ class Application:
         if scope["method"] in ("GET", "HEAD") and path in (b"/health", b"/ready", b"/openapi.json"):
             await (await self._about(path, scope)).send(send)
             return
+        if _is_below(path, "/.well-known"):  # a client that looks here for a way to sign in is told that there is none
+            raise Problem("no_such_path", "expected a path of /openapi.json: tokens are made with htm tokens create")
         mounted = next((each for each in self._mounted if _is_below(path, each.path)), None)
         if mounted is not None and mounted.signs_in:
             await self._mount(mounted, scope, receive, send)

@@ -10,10 +10,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from ...errors import InvalidInput
 from ...integration.tool_replies import ARGUMENTS, MAX_RECALLED
 from ...palace import PalaceToolReplies
+from ...rules.nothing import is_nothing
 
 PALACE = PalaceToolReplies.ARGUMENTS
 LEAST_BUDGET, MOST_BUDGET = 200, 50_000
 MOST_SAID = 200
+MOST_UNKNOWN = 20  # names that an error is about
 SHOWN = 60  # characters of a value that an error quotes
 
 
@@ -28,7 +30,12 @@ def _listed(value: Any) -> Any:
     return read if isinstance(read, list) else [value]
 
 
-Tags = Annotated[list[str] | None, BeforeValidator(_listed), Field(description="Such as 'user:preference'.")]
+# A list is refused at its first fault: a call can have millions of items.
+Tags = Annotated[
+    Annotated[list[str], Field(fail_fast=True)] | None,
+    BeforeValidator(_listed),
+    Field(description="Such as 'user:preference'."),
+]
 Timeframe = Annotated[str | None, Field(description="Only what was said then: 'yesterday', 'last week', '2026-05'.")]
 Budget = Annotated[int | None, Field(ge=LEAST_BUDGET, le=MOST_BUDGET, description="Tokens of the answer at most.")]
 Query = Annotated[str, Field(description=ARGUMENTS["query"])]
@@ -147,9 +154,22 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_arguments(tool: str, arguments: type[Arguments], given: dict[str, Any]) -> Any:
-    """The arguments as a tool takes them; raises `InvalidInput` that names each that is wrong."""
+    """The arguments as a tool takes them; raises `InvalidInput` that names each that is wrong.
+
+    What stands for nothing, such as null or "null", is as if it was not there, where it may be left out.
+    """
+    fields = arguments.model_fields
+    if len(given) > len(fields) + MOST_UNKNOWN:  # each would be described
+        raise InvalidInput(
+            f"expected the arguments of {tool} ({', '.join(fields)}), got {len(given):,}; send these only"
+        )
+    meant = {
+        name: value
+        for name, value in given.items()
+        if name not in fields or fields[name].is_required() or not is_nothing(value)
+    }
     try:
-        return arguments.model_validate(given)
+        return arguments.model_validate(meant)
     except ValidationError as error:
         faults = "; ".join(_fault(each) for each in error.errors(include_url=False)[:5])
         names = ", ".join(arguments.model_fields)
