@@ -23,7 +23,9 @@ from htm_core.integration import exact_json
 from htm_core.integration.attachments import files_said
 from htm_core.integration.messages import (
     LANGCHAIN_MESSAGE,
+    NOT_KEPT,
     is_thought,
+    quotes_memories,
     read_payload,
     safe_repr,
     searchable,
@@ -45,14 +47,23 @@ _ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"
 # -- storing ----------------------------------------------------------------------------------------------------------
 
 
+def without_quotes(message: BaseMessage) -> BaseMessage:
+    """Return a message without memories that a tool of memory quoted in it; the very message where there are none."""
+    if not isinstance(message, ToolMessage) or not quotes_memories(str(message.text)):
+        return message
+    return message.model_copy(update={"content": NOT_KEPT, "artifact": None})
+
+
 def encode(message: BaseMessage, *, thread: str | None = None) -> bytes:
     """Write down a message of any type, with every field of it, and `thread` beside it where several share a log.
+
+    What a tool of memory quoted is left out: the memory itself has it, until it is forgotten.
 
     The shape is that of LangChain's `messages_to_dict`; bytes, times, tuples and sets are marked. An object of any other
     type (a data frame as an artifact) is kept as its `repr`: nothing is pickled. A field that cannot be written down at
     all, because it contains itself or is nested without end, does not harm the other fields.
     """
-    whole = message_chunk_to_message(message) if isinstance(message, BaseMessageChunk) else message
+    whole = without_quotes(message_chunk_to_message(message) if isinstance(message, BaseMessageChunk) else message)
     try:
         return _payload(whole.type, exact_json.encode_value(whole.model_dump(warnings=False)), thread)
     except Exception:  # a value's own `repr` may raise anything
@@ -107,7 +118,7 @@ def draft_of(
     `by_agent` says that another agent speaks where a user does elsewhere. Neither the message's name nor its metadata decides
     where it comes from: its type does.
     """
-    role = role_of(message)
+    message, role = without_quotes(message), role_of(message)
     return Draft(
         content=words_of(message),
         id=stored_id(id),

@@ -6,13 +6,13 @@ Within the turn that is going on every block and field stays, since providers wa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 from htm_core.integration.messages import is_thought, without_thought_fields, without_thoughts
 
-from .messages import is_from_person
+from .messages import is_from_person, without_quotes
 
 # The ids that OpenAI gives to parts of an answer: it refuses one without the thoughts that came before it.
 _ITEM_IDS = ("msg_", "fc_")
@@ -20,14 +20,17 @@ _CALL_IDS = "__openai_function_call_ids__"
 
 
 def without_earlier_thoughts(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Messages of which those before the last turn have no thoughts of a model; what was nothing else is left out.
+    """Messages of which those before the last turn have no thoughts of a model, and no memories that its tools quoted.
 
-    The messages that were given are not changed.
+    A message that was nothing but thoughts is left out. The messages that were given are not changed.
     """
     turn = max((at for at, each in enumerate(messages) if is_from_person(each)), default=None)
     if turn is None:
         turn = max((at for at, each in enumerate(messages) if isinstance(each, HumanMessage)), default=0)
-    earlier = [_without_thoughts(each) if isinstance(each, AIMessage) else each for each in messages[:turn]]
+    earlier = [
+        _without_thoughts(each) if isinstance(each, AIMessage) else cast(AnyMessage, without_quotes(each))
+        for each in messages[:turn]
+    ]
     return [*(each for each in earlier if each is not None), *messages[turn:]]
 
 

@@ -17,6 +17,8 @@ from htm_core.integration.follow_ups import SaidBefore, asks_further
 from htm_core.integration.keep import keep_draft
 from htm_core.integration.messages import (
     LLAMAINDEX_MESSAGE,
+    NOT_KEPT,
+    quotes_memories,
     read_payload,
     safe_repr,
     searchable,
@@ -132,10 +134,12 @@ def words_of(message: ChatMessage) -> str:
 
 
 def without_thinking(message: ChatMessage) -> ChatMessage:
-    """A message of an earlier turn as a model is shown it: an assistant's without the thoughts in it.
+    """A message of an earlier turn as a model is shown it: an assistant's without thoughts, a tool's without quoted memories.
 
     In the turn that is going on they stay, since a provider wants them back with the results of tools.
     """
+    if _ROLES.get(message.role) == "tool" and quotes_memories(message.content or ""):
+        return message.model_copy(update={"blocks": [TextBlock(text=NOT_KEPT)]})
     if _ROLES.get(message.role) != "assistant":
         return message
     blocks = [

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 from ..engine.redaction import redact_payload
 from ..handles.log import Log
 from ..memory import Memory
+from ..rules.text.memory_replies import NOT_KEPT as NOT_KEPT
+from ..rules.text.memory_replies import quotes_memories as quotes_memories
 from ..rules.text.storable import legible as legible  # the adapters have both from here
 from ..rules.text.storable import storable as storable
 from ..rules.text.thoughts import FIELDS as THOUGHT_FIELDS

@@ -16,6 +16,8 @@ OPENING = (
     "outdated or mistaken."
 )
 NOTHING = "Nothing is remembered about that."
+# What stands for a reply that quotes memories, in the log and in later turns: what is forgotten then stands nowhere else.
+NOT_KEPT = "(What memory answered here is not kept, since memories change and are forgotten. Ask memory again.)"
 
 # Only memory writes these tags: in all that it shows of others they are escaped.
 _FENCE = re.compile(rf"<(?:memory|profile|palace|evidence)-\d{{{TOKEN_DIGITS}}}>")
@@ -35,6 +37,11 @@ _MISUSED = re.compile(
 _RESULTS = re.compile(r'\s*\{"results": \[.*"url": "htm://memories/', re.DOTALL)  # of the search of MCP
 
 
+def quotes_memories(text: str) -> bool:
+    """Return whether what a tool answered quotes memories, as the replies of recall, timeline, search and the palace do."""
+    return bool(_FENCE.search(text) or text.lstrip().startswith(OPENING) or _RESULTS.match(text))
+
+
 def is_memory_reply(text: str, role: str | None) -> bool:
     """Whether a message of this role is what a tool of memory answered, or a model's repetition of a block of its prompt."""
     if role not in ("tool", "assistant"):
@@ -44,6 +51,6 @@ def is_memory_reply(text: str, role: str | None) -> bool:
         return True
     if role != "tool":
         return False
-    return text.startswith(_BEGINNINGS) or any(
+    return text.startswith((NOT_KEPT, *_BEGINNINGS)) or any(
         pattern is not None for pattern in (_DONE.fullmatch(text), _MISUSED.match(text), _RESULTS.match(text))
     )
