@@ -95,6 +95,7 @@ class Conversation:
         keep: Which messages recall may find, as `htm_core.integration.keep.check_keep` has it; by default all.
         by_agent: Whether another agent speaks where a user does elsewhere, so that these are not a user's words.
         profile: What is known of the user from other conversations, as it was when this one began here; None until it is read.
+        forgotten: The ids of what the agent itself has forgotten.
         outgrown: Whether the conversation has more than its window shows. Then the profile is read in each turn, with what only
             this conversation says.
     """
@@ -118,6 +119,7 @@ class Conversation:
     by_agent: bool = False
     profile: Sequence[ProfileLine] | None = None
     outgrown: bool = False
+    forgotten: frozenset[str] = frozenset()
     deadline: Deadline = field(init=False)
     _entries: Entries | None = None
 
@@ -143,6 +145,12 @@ class Conversation:
     def had_thread_in(self, saver: object) -> bool:
         """Whether a checkpointer had the thread of this conversation, as far as this process knows."""
         return self.saver is not None and self.saver() is saver
+
+    def forget(self, ids: frozenset[str]) -> None:
+        """Show nothing of what the agent has forgotten: what was read before is read again."""
+        if not ids <= self.forgotten:
+            self.forgotten |= ids
+            self.last = self.before = self._entries = self.profile = None
 
     def known(self, question: object) -> TurnContext | None:
         """What memory adds to a question, if it is still the last one."""

@@ -88,7 +88,7 @@ from .threads import (
     with_ids,
 )
 from .tokens import Counters
-from .tools import create_forget_tool, create_recall_tool, create_remember_tool
+from .tools import create_forget_tool, create_recall_tool, create_remember_tool, forgotten_in, without_forgotten
 from .window import fit
 
 _log = logging.getLogger("htm.langchain")
@@ -324,7 +324,9 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
             request: The request to the model.
             handler: Calls the model.
         """
-        run = self._run(request.state, request.runtime)
+        run, gone = self._run(request.state, request.runtime), forgotten_in(request.messages)
+        run.conversation.forget(gone)
+        request = request.override(messages=without_forgotten(request.messages, gone))
         conversation, shown = run.conversation, with_ids(request.messages, key=run.key)
         persist(conversation, run.messages, extent=run.extent)
         consulted = self._consult(run, shown)
@@ -338,7 +340,9 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
 
     async def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> ModelResponse[Any]:
         """`wrap_model_call`, awaited."""
-        run = self._run(request.state, request.runtime)
+        run, gone = self._run(request.state, request.runtime), forgotten_in(request.messages)
+        run.conversation.forget(gone)
+        request = request.override(messages=without_forgotten(request.messages, gone))
         conversation, shown = run.conversation, with_ids(request.messages, key=run.key)
         await apersist(conversation, run.messages, extent=run.extent)
         consulted = await asyncio.to_thread(self._consult, run, shown) if self._consultation else None

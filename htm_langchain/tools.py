@@ -6,11 +6,12 @@ What runs the agent decides whose memory that is, through arguments that no mode
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NoReturn
 
 from langchain_core.documents import Document
+from langchain_core.messages import AnyMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, InjectedToolArg, StructuredTool, ToolException
 from pydantic import BaseModel, Field
@@ -268,6 +269,25 @@ def make_tool(
         response_format=response_format,  # type: ignore[arg-type]  # one of its two
         handle_tool_error=True,
     )
+
+
+def forgotten_in(messages: Sequence[AnyMessage]) -> frozenset[str]:
+    """The ids of what an agent has forgotten, as the replies of its forget tool say."""
+    replies = [each for each in messages if isinstance(each, ToolMessage)]
+    return frozenset(id for each in replies if (id := tool_replies.forgotten_in(str(each.text))) is not None)
+
+
+def without_forgotten(messages: Sequence[AnyMessage], ids: Collection[str]) -> list[AnyMessage]:
+    """Messages in which no reply of a recall tool shows what has these ids."""
+    return [_without(each, ids) if ids and isinstance(each, ToolMessage) else each for each in messages]
+
+
+def _without(message: ToolMessage, ids: Collection[str]) -> ToolMessage:
+    words = str(message.text)
+    if tool_replies.forgotten_in(words) is not None:
+        return message
+    kept = tool_replies.without_memories(words, ids)
+    return message if kept == words else message.model_copy(update={"content": kept, "artifact": None})
 
 
 def _raise_for_model(reply: str, error: HTMError) -> NoReturn:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, ParamSpec, TypeVar, cast
 
 from ..errors import Advice, HTMError, InvalidInput, NotFound
@@ -22,6 +23,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_RECALLED = 20
+_ID = r"\[(?P<id>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\]"
+_FORGOTTEN, _SHOWN = re.compile(rf"Forgotten {_ID}\."), re.compile(_ID)
 OVERVIEW_TOKENS = 1_000  # of a reply that shows a conversation as a whole, as many as a block of a prompt has
 TOOLS: Mapping[str, str] = {
     "recall": "Look up what was said or noted before: facts about the user, decisions, earlier conversations. "
@@ -107,6 +110,25 @@ def remembered(node: Node) -> str:
 def forgotten(memory_id: str) -> str:
     """What the forget tool replies."""
     return f"Forgotten [{label(without_brackets(memory_id))}]."
+
+
+def forgotten_in(reply: str) -> str | None:
+    """The id of what the forget tool says it has forgotten; None for any other reply."""
+    found = _FORGOTTEN.fullmatch(reply.strip())
+    return None if found is None else found["id"]
+
+
+def without_memories(reply: str, ids: Collection[str]) -> str:
+    """A reply of the recall tool without the memories of these ids."""
+    kept, skips = [], False
+    for line in reply.split("\n"):
+        shown = _SHOWN.match(line)
+        skips = shown["id"] in ids if shown else skips and line.startswith(" ")
+        if not skips:
+            kept.append(line)
+        elif shown:
+            kept.append(f"[{shown['id']}] (forgotten)")
+    return "\n".join(kept)
 
 
 def without_brackets(memory_id: str) -> str:

@@ -134,7 +134,10 @@ def _asks_the_same(hit: Hit) -> bool:
 def _answers(engine: Engine, query: RecallQuery, asking: Sequence[Hit]) -> list[tuple[Hit, Hit]]:
     """Each question that was answered, with the answer as a hit. Filters on a mention are not checked, so there must be none."""
     filters = query.filters
-    filtered = filters.windows or filters.tags or filters.equal or filters.metadata or filters.robots is not None
+    alone = query.mode == "text"  # an answer may have none of the words
+    filtered = (
+        alone or filters.windows or filters.tags or filters.equal or filters.metadata or filters.robots is not None
+    )
     said = {hit.mentions[0].id: hit for hit in asking if hit.mentions}
     if filtered or not said:
         return []

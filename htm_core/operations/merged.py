@@ -37,9 +37,9 @@ def as_one(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> list[Hit]
             node = UUID(hit.node.id)
             groups.setdefault(stands_for.get(node, node), []).append(hit)
         missing = [node for node, found in groups.items() if all(UUID(hit.node.id) != node for hit in found)]
-        # Tags and metadata are a node's own: what stands for a hit may not have them.
+        # Tags, metadata and words are a node's own: what stands for a hit may not have them.
         asked = query.filters
-        is_any = not (asked.tags or asked.equal or asked.metadata)
+        is_any = not (asked.tags or asked.equal or asked.metadata or query.mode == "text")
         known = nodes.read(connection, missing, owners=owners) if missing and owners and is_any else {}
         return groups, known
 

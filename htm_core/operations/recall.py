@@ -182,6 +182,7 @@ def answer(engine: Engine, query: RecallQuery, *, alone: bool = False) -> Recall
     expander or a reranker that fails is left out, and `fallback` says so.
     """
     expander, reranker = (None, None) if alone else (engine.expander, engine.reranker)
+    expander = None if query.mode == "text" else expander  # other questions have other words
     question = query.query if query.asked is None else query.asked.words
     expansion = expand(expander, question, seconds=engine.settings.expander_timeout)
     candidates = 0 if reranker is None else engine.settings.reranker_candidates

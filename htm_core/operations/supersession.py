@@ -39,8 +39,9 @@ def edges_around(engine: Engine, query: RecallQuery, found: Recall, *, doubtful:
     """The edges around the hits of a recall, in one short transaction; none where the tenant has none.
 
     Where only the older one was found, the newer one is read too, unless the query has filters on who said something, when,
-    where or with which tags: these the newer one may not satisfy. In a recall of what was known or held at a time, an edge holds
-    from when its newer saying was said. With `doubtful` also those that do nothing by themselves, from `DOUBTFUL` on.
+    where or with which tags, or finds words alone: these the newer one may not satisfy. In a recall of what was known
+    or held at a time, an edge holds from when its newer saying was said. With `doubtful` also those that do nothing by themselves,
+    from `DOUBTFUL` on.
     """
     threshold = engine.settings.supersession
     if threshold is None or not found.hits or engine.database.superseding.known(engine.tenant) is False:
@@ -57,7 +58,8 @@ def edges_around(engine: Engine, query: RecallQuery, found: Recall, *, doubtful:
                 return Edges()
         edges = supersession.around(connection, ids, owners=query.filters.owners, threshold=least, moment=moment)
         sure = [each for each in edges if each.state == "confirmed" or each.confidence >= threshold]
-        wanted = set[UUID]() if _is_filtered(query) else {UUID(each.newer.node_id or "") for each in sure} - set(ids)
+        alone = query.mode == "text" or _is_filtered(query)
+        wanted = set[UUID]() if alone else {UUID(each.newer.node_id or "") for each in sure} - set(ids)
         owners = engine.owners if query.filters.owners is None else query.filters.owners
         known = nodes.read(connection, sorted(wanted), owners=owners) if wanted else {}
         counted = {each.id for each in sure}

@@ -8,7 +8,7 @@ from datetime import datetime
 from uuid import UUID
 
 from ..rules.places import NOTE_OWNER_PREFIX, note_owner
-from . import jobs, keys, mentions, nodes, places, relations, working
+from . import jobs, keys, mentions, nodes, places, quotes, relations, working
 from .database import Connection
 from .queries import load
 
@@ -22,6 +22,8 @@ def forget(
     connection: Connection, group: Sequence[UUID], *, owner: str, by: str, robot: str | None, at: datetime
 ) -> tuple[int, list[UUID]]:
     """Hide the mentions of nodes (only those of `robot`, if given), and the files that came with them; the last hides its node.
+
+    What quotes a node that is hidden is hidden with it.
 
     Returns how many of the nodes' own mentions were hidden, and the nodes that are not live any more.
     """
@@ -37,9 +39,16 @@ def forget(
     if not hidden:
         return 0, []
     connection.execute(load("forgetting")["forget_mentions"], values | {"ids": [id for id, _ in came_with]})
+    return hidden, _hide(connection, touched, owner=owner, by=by, at=at)
+
+
+def _hide(connection: Connection, touched: Sequence[UUID], *, owner: str, by: str, at: datetime) -> list[UUID]:
+    """Hide nodes that no mention keeps any more, and what quotes them; returns those that are not live."""
     nodes.refresh(connection, touched, described=touched)
-    working.remove_dead(connection, touched)
-    return hidden, sorted(set(touched) - nodes.live(connection, touched))
+    gone = sorted(set(touched) - nodes.live(connection, touched))
+    gone += quotes.forget(connection, gone, owner=owner, by=by, at=at)
+    working.remove_dead(connection, sorted({*touched, *gone}))
+    return gone
 
 
 def forget_mentions(connection: Connection, ids: Sequence[UUID], *, owner: str, by: str, at: datetime) -> list[UUID]:
@@ -49,11 +58,7 @@ def forget_mentions(connection: Connection, ids: Sequence[UUID], *, owner: str, 
         connection.execute(load("forgetting")["lock_nodes_of_mentions"], values)
     rows = connection.execute(load("forgetting")["forget_mentions"], values) if ids else ()
     touched = sorted({row["node_id"] for row in rows if row["node_id"] is not None})
-    if not touched:
-        return []
-    nodes.refresh(connection, touched, described=touched)
-    working.remove_dead(connection, touched)
-    return sorted(set(touched) - nodes.live(connection, touched))
+    return _hide(connection, touched, owner=owner, by=by, at=at) if touched else []
 
 
 def mentions_of_key(connection: Connection, node: UUID, *, key: str, owner: str) -> list[UUID]:
@@ -67,6 +72,7 @@ def restore(connection: Connection, group: Sequence[UUID], *, owner: str) -> int
     came_with = mentions.attached_to_nodes(connection, group, owner=owner, hidden=True)
     touched = sorted({*group, *(node for _, node in came_with)})
     connection.execute(load("forgetting")["lock_nodes"], {"ids": touched})
+    times = quotes.times_forgotten(connection, group)
     shown = 0
     for node in group:
         shown += len(connection.execute(load("forgetting")["restore"], {"node": node, "owner": owner}).fetchall())
@@ -74,6 +80,7 @@ def restore(connection: Connection, group: Sequence[UUID], *, owner: str) -> int
         ids = [id for id, _ in came_with]
         connection.execute(load("forgetting")["restore_attached"], {"ids": ids, "owner": owner})
         nodes.refresh(connection, touched, described=touched)
+        quotes.restore(connection, group, owner=owner, times=times)
     return shown
 
 
@@ -199,8 +206,13 @@ def delete_unmentioned(connection: Connection, touched: Sequence[UUID], *, owner
     connection.execute(statements["drop_quotes"], {"ids": [str(id) for id in unmentioned], "owner": owner})
     if parts["passages"] >= COUNTED:
         jobs.enqueue_count(connection)  # a word that only they had leaves the statistics of words, too
+    quoting = quotes.erase(connection, unmentioned, owner=owner) if unmentioned else set()
     connection.execute(statements["drop_nodes"], {"ids": unmentioned})
     left = set(touched) - set(unmentioned)
     nodes.refresh(connection, left, described=left)
     working.remove_dead(connection, list(left))
-    return {"nodes": len(unmentioned), "keys": len(dropped), **parts}
+    counts = {"nodes": len(unmentioned), "keys": len(dropped), **parts}
+    if quoting:  # what only showed them goes, too
+        more = delete_unmentioned(connection, sorted(quoting), owner=owner)
+        counts = {name: count + more[name] for name, count in counts.items()}
+    return counts

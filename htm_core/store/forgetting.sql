@@ -40,6 +40,61 @@ update mentions set forgotten_at = %(at)s, forgotten_by = %(by)s, withdrawn = fa
 where tenant = this_tenant() and id = any(%(ids)s::uuid[]) and owner = %(owner)s and forgotten_at is null
 returning node_id
 
+-- name: quotes
+-- Replies of tools that show one of these nodes by its id, and replies of tools and assistants that repeat one of these texts, whether
+-- as words or in the exact bytes of a message. What everybody shares may be quoted to anybody. With `times` those that were hidden then,
+-- and quote nothing else that is forgotten.
+select m.id, m.node_id from mentions m left join nodes n on n.tenant = m.tenant and n.id = m.node_id
+where m.tenant = this_tenant() and (m.owner = %(owner)s or %(owner)s = '') and m.role in ('tool', 'assistant') and not m.purged
+  and (m.node_id = any(%(nodes)s::uuid[])) is not true
+  and case when %(times)s::timestamptz[] is null then m.forgotten_at is null else m.forgotten_at = any(%(times)s::timestamptz[]) end
+  and (exists (select from unnest(%(texts)s::text[], %(escaped)s::bytea[]) t(words, bytes)
+               where strpos(coalesce(n.content, m.content, ''), t.words) > 0 or position(t.bytes in m.payload) > 0)
+       or m.role = 'tool' and quoted_ids(coalesce(n.content, m.content), m.payload) && %(nodes)s::uuid[])
+  and (%(times)s::timestamptz[] is null or not exists (
+    select from mentions o where o.tenant = this_tenant() and o.forgotten_at is not null
+      and o.node_id = any(quoted_ids(coalesce(n.content, m.content), m.payload)) and o.node_id <> all(%(nodes)s::uuid[])))
+order by m.id
+
+-- name: quoted_texts
+-- The texts of nodes that somebody has said or noted, and no assistant or tool alone, with the times at which they were forgotten.
+select n.id, n.content, array_agg(distinct m.forgotten_at) filter (where m.forgotten_at is not null) as times,
+       bool_or(m.role is null or m.role not in ('assistant', 'tool')) as is_told
+from nodes n join mentions m on m.tenant = n.tenant and m.node_id = n.id
+where n.tenant = this_tenant() and n.id = any(%(nodes)s::uuid[]) group by n.id, n.content
+
+-- name: forget_quotes
+update mentions set forgotten_at = %(at)s, forgotten_by = %(by)s, withdrawn = false
+where tenant = this_tenant() and id = any(%(ids)s::uuid[]) and forgotten_at is null
+returning node_id
+
+-- name: restore_quotes
+update mentions set forgotten_at = null, forgotten_by = null, withdrawn = false
+where tenant = this_tenant() and id = any(%(ids)s::uuid[]) and forgotten_at is not null and not purged
+returning node_id
+
+-- name: empty_quotes
+-- Replies of tools that show nodes which are erased, by their ids.
+update mentions m set node_id = null, content = null, payload = null, metadata = '{}', name = null, external_id = null,
+       key = null, log_position = null, purged = true, forgotten_at = coalesce(forgotten_at, memory_time()),
+       valid = null, valid_words = null, expires_at = null, source = null, trust = null
+from (select q.id, q.node_id from mentions q left join nodes n on n.tenant = q.tenant and n.id = q.node_id
+      where q.tenant = this_tenant() and (q.owner = %(owner)s or %(owner)s = '') and q.role = 'tool' and not q.purged
+        and quoted_ids(coalesce(n.content, q.content), q.payload) && %(ids)s::uuid[]) b
+where m.tenant = this_tenant() and m.id = b.id
+returning b.node_id
+
+-- name: forget_late_quotes
+-- Replies of tools that are written after what they quote was forgotten.
+update mentions m set forgotten_at = f.forgotten_at, forgotten_by = f.forgotten_by
+from unnest(%(mentions)s::uuid[], %(quoted)s::uuid[]) g(mention, quoted), lateral (
+  select o.forgotten_at, o.forgotten_by from mentions o
+  where o.tenant = this_tenant() and o.node_id = g.quoted and o.forgotten_at is not null
+    and not exists (select from mentions l where l.tenant = this_tenant() and l.node_id = g.quoted and l.forgotten_at is null)
+  order by o.forgotten_at desc limit 1) f
+where m.tenant = this_tenant() and m.id = g.mention and m.forgotten_at is null
+returning m.node_id
+
 -- name: mentions_of_key
 select id from mentions
 where tenant = this_tenant() and node_id = %(node)s and owner = %(owner)s and key = %(key)s and forgotten_at is null

@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 
 from ..rules.text.traits import WISHES
 from ..types import DEFAULT_IMPORTANCE, Node
-from . import forgetting, jobs, keys, mentions, nodes, tags, tenants
+from . import forgetting, jobs, keys, mentions, nodes, quotes, tags, tenants
 from .database import Connection
 from .errors import RowsMissing
 from .queries import load
@@ -58,6 +58,7 @@ def write(connection: Connection, entries: Sequence[Entry], *, owner: str, robot
     left = _left(known)
     touched = keys.assign(connection, said, owner=owner, robot=robot) | left
     _refresh(connection, said, times=times, new=new, touched=touched)
+    hidden = set(quotes.forget_late(connection, said))
     if left:
         forgetting.delete_unmentioned(connection, sorted(left), owner=owner)  # no mention has this text any more
     made = [entry for entry in first if entry.node in new]
@@ -70,8 +71,8 @@ def write(connection: Connection, entries: Sequence[Entry], *, owner: str, robot
     ]
     return Outcome(
         written,
-        touched,
-        made={UUID(node.id): node for node in nodes_made if node is not None},
+        touched | hidden,
+        made={UUID(node.id): node for node in nodes_made if node is not None and UUID(node.id) not in hidden},
         waiting=[] if stale else [entry.node for entry in reversed(made) if entry.node in inserted.waiting],
     )
 

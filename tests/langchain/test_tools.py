@@ -72,7 +72,7 @@ def test_the_documents_are_the_messages_artifact(make: Make) -> None:
     assert message.artifact[0].page_content == "The car is on level 3."
     assert message.artifact[0].metadata["level"] == 3
     assert message.artifact[0].metadata["htm"]["session"] == "s1"
-    assert "ann) The car is on level 3." in message.content
+    assert "ann, user) The car is on level 3." in message.content
 
 
 def test_a_memory_of_several_lines_reads_as_one(make: Make) -> None:

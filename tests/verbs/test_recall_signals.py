@@ -47,6 +47,11 @@ def talk(memory: Memory, session: str, *said: str, at: datetime = NOW) -> None:
     )
 
 
+def by_words(embedder: HashEmbedder) -> None:
+    """Let recall have words and their neighbours alone: what was said has vectors, and a question gets none."""
+    embedder.down = True
+
+
 def contents(memory: Memory, question: str, **options: object) -> list[str]:
     memory.flush()
     return [hit.content for hit in memory.recall(question, hold=False, **options)]  # type: ignore[arg-type]
@@ -73,14 +78,19 @@ def test_nothing_is_explained_unless_asked(memory: Memory) -> None:
     assert memory.recall("boiler")[0].signals == {}
 
 
-def test_an_answer_is_found_by_the_words_of_its_question(make: Make) -> None:
+def test_an_answer_is_found_by_the_words_of_its_question(make: Make, embedder: HashEmbedder) -> None:
     with make() as memory:
         talk(memory, "s1", "Which colour did you choose for the bicycle in the end?", "Blue, like the old one.")
         talk(memory, "s2", "Shall we cook?", "Pasta, please.")
-        assert contents(memory, "colour of the bicycle", mode="text")[:2] == [
+        memory.flush()
+        by_words(embedder)
+        assert contents(memory, "colour of the bicycle")[:2] == [
             "Blue, like the old one.",
             "Which colour did you choose for the bicycle in the end?",
         ]
+        alone = ["Which colour did you choose for the bicycle in the end?"]
+        assert contents(memory, "colour of the bicycle", mode="text") == alone
+    embedder.down = False
     with make(settings=without("context", "echo")) as memory:
         assert "Blue, like the old one." not in contents(memory, "colour of the bicycle", mode="text")
 
@@ -94,12 +104,14 @@ def test_context_does_not_cross_sessions_nor_owners(make: Make) -> None:
         assert contents(bo, "colour of the bicycle", mode="text") == []
 
 
-def test_what_was_forgotten_is_no_context_any_more(make: Make) -> None:
+def test_what_was_forgotten_is_no_context_any_more(make: Make, embedder: HashEmbedder) -> None:
     with make() as memory:
         talk(memory, "s1", "Which colour did you choose for the bicycle?", "Blue, like the old one.")
-        [answer, question] = memory.recall("colour of the bicycle", mode="text")
+        memory.flush()
+        by_words(embedder)
+        [answer, question] = memory.recall("colour of the bicycle")
         memory.forget(question.node.id)
-        assert contents(memory, "colour of the bicycle", mode="text") == []
+        assert contents(memory, "colour of the bicycle") == []
         assert contents(memory, "blue", mode="text") == [answer.content]
 
 
@@ -109,7 +121,7 @@ def test_facts_outside_of_any_conversation_have_no_context(memory: Memory) -> No
     assert contents(memory, "colour of the bicycle", mode="text") == ["Which colour did you choose for the bicycle?"]
 
 
-def test_neighbours_are_hits_only_where_the_filters_let_them(make: Make) -> None:
+def test_neighbours_are_hits_only_where_the_filters_let_them(make: Make, embedder: HashEmbedder) -> None:
     with make() as memory:
         said = [
             {
@@ -120,17 +132,20 @@ def test_neighbours_are_hits_only_where_the_filters_let_them(make: Make) -> None
             {"content": "Blue, like the old one.", "metadata": {"kind": "answer"}, "tags": ["b"]},
         ]
         memory.remember_many([each | {"session": "s1", "role": "user"} for each in said])
-        assert len(contents(memory, "colour of the bicycle", mode="text")) == 2
-        assert len(contents(memory, "colour of the bicycle", mode="text", where={"kind": "question"})) == 1
-        assert len(contents(memory, "colour of the bicycle", mode="text", tags=["a"])) == 1
+        memory.flush()
+        by_words(embedder)
+        assert len(contents(memory, "colour of the bicycle")) == 2
+        assert len(contents(memory, "colour of the bicycle", where={"kind": "question"})) == 1
+        assert len(contents(memory, "colour of the bicycle", tags=["a"])) == 1
 
 
-def test_a_long_text_speaks_for_itself(make: Make) -> None:
+def test_a_long_text_speaks_for_itself(make: Make, embedder: HashEmbedder) -> None:
     long = " ".join(f"word{n} thing{n} place{n}" for n in range(60))
     with make() as memory:
         talk(memory, "s1", "Which colour did you choose for the bicycle?", long, "Blue, like the old one.")
         memory.flush()
-        hits = memory.recall("colour of the bicycle", mode="text", explain=True)
+        by_words(embedder)
+        hits = memory.recall("colour of the bicycle", explain=True)
         context = {hit.content: hit.signals["context"] for hit in hits}
         assert context["Blue, like the old one."] > 2 * context.get(long, 0.0)
 
