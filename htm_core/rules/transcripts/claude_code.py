@@ -47,7 +47,7 @@ WRITTEN = (
 ADDED = (
     "system-reminder", "ide_opened_file", "ide_selection", "ide_diagnostics", "local-command-caveat", "user-prompt-submit-hook",
 )  # fmt: skip
-_BEFORE = re.compile(rf"\s*+<({'|'.join(ADDED)})>")
+_BEFORE = re.compile(rf"(?<!\s)\s*+<({'|'.join(ADDED)})>")
 _BEHIND = re.compile(rf"</({'|'.join(ADDED)})>\s*+\Z")
 _NEAR = 200  # characters from the end
 _PART_OF_COMMAND = re.compile(r"<command-(name|args)>([^<]*+(?:<(?!/?command-)[^<]*+)*+)</command-\1>")
