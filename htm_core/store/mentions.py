@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -16,6 +17,7 @@ from .database import Connection, Row
 from .queries import load
 from .records import Entry, mention_of, multirange, timerange
 
+_UNIQUE = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|[0-9a-fA-F]{32}")
 LOOKED_AT = 200  # owners, among which users are looked for whose names can be given
 
 
@@ -51,6 +53,24 @@ def of_conversations(connection: Connection, sessions: Sequence[str], *, owner: 
     return connection.execute(
         load("mentions")["of_conversations"], {"owner": owner, "sessions": list(sessions)}
     ).fetchall()
+
+
+def copies(connection: Connection, entries: Sequence[Entry]) -> set[UUID]:
+    """Which of some just written mentions copy others, in whatever session; copies of what is forgotten are forgotten."""
+    given = [entry for entry in entries if entry.is_dated or _is_made_to_be_unique(entry.external_id)]
+    if not given:
+        return set()
+    values = {
+        "ids": [entry.mention for entry in given],
+        "by_id": [_is_made_to_be_unique(entry.external_id) for entry in given],
+        "by_time": [entry.is_dated for entry in given],
+    }
+    return {row["id"] for row in connection.execute(load("mentions")["copies"], values)}
+
+
+def _is_made_to_be_unique(id: str | None) -> bool:
+    """Whether an id is one that a framework gives to a message once, and no number or name of a place in a conversation."""
+    return id is not None and _UNIQUE.search(id) is not None
 
 
 def replace(connection: Connection, entries: Sequence[Entry]) -> None:

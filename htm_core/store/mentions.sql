@@ -22,6 +22,24 @@ select m.id, m.session, m.external_id, m.at, m.forgotten_at is not null as forgo
 where m.tenant = this_tenant() and m.owner = %(owner)s and m.session = any(%(sessions)s::text[])
   and m.external_id is not null and not starts_with(m.external_id, 'attached:') and not m.purged
 
+-- name: copies
+-- Those of just written mentions that copy an older one of the same words by the same speaker, with the same id or at the same time,
+-- in whatever session. A copy of what is forgotten, in all its copies, is forgotten too.
+with copied as (
+  select g.id, f.forgotten_at, f.forgotten_by
+  from unnest(%(ids)s::uuid[], %(by_id)s::bool[], %(by_time)s::bool[]) g(id, by_id, by_time)
+  join mentions m on m.tenant = this_tenant() and m.id = g.id
+  cross join lateral (
+    select o.forgotten_at, o.forgotten_by from mentions o
+    where o.tenant = this_tenant() and o.node_id = m.node_id and o.owner = m.owner and o.id <> all(%(ids)s::uuid[]) and not o.purged
+      and o.role is not distinct from m.role and o.name is not distinct from m.name
+      and (g.by_id and o.external_id = m.external_id or g.by_time and o.at = m.at)
+    order by o.forgotten_at desc nulls first limit 1) f),
+hidden as (
+  update mentions m set forgotten_at = c.forgotten_at, forgotten_by = c.forgotten_by
+  from copied c where m.tenant = this_tenant() and m.id = c.id and c.forgotten_at is not null)
+select id from copied
+
 -- name: replace
 update mentions m set node_id = given.node_id, content = given.content, metadata = given.metadata, payload = given.payload,
        role = given.role, name = given.name, xid = pg_current_xact_id(), valid = given.valid, valid_words = given.valid_words,

@@ -55,12 +55,13 @@ class Entry:
     vectors: tuple[Sequence[float] | None, ...]  # one per passage, None where it is not known yet
     words: tuple[bytes | None, ...]  # of each passage whose vector is known, where the embedder gives them
     logged: bool
+    is_dated: bool = False  # whether whoever said it gave the time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenEntry:
-    """The result of writing one entry. `said_again`: its node was known, and this is another mention of it. `changed`: its id
-    was known, for another text or payload.
+    """The result of writing one entry. `said_again`: its node was known, and this is another saying of it, not a copy of one.
+    `changed`: its id was known, for another text or payload.
     """
 
     mention: UUID

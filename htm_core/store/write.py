@@ -54,6 +54,7 @@ def write(connection: Connection, entries: Sequence[Entry], *, owner: str, robot
     inserted = _insert(connection, first, fresh, wishes=wishes, owner=owner, robot=robot, model=model)
     new = inserted.nodes
     mentions.replace(connection, changed)
+    copies = mentions.copies(connection, [entry for entry in fresh if entry.node is not None and entry.node not in new])
     tags.insert(connection, said, new=new)
     left = _left(known)
     touched = keys.assign(connection, said, owner=owner, robot=robot) | left
@@ -65,7 +66,7 @@ def write(connection: Connection, entries: Sequence[Entry], *, owner: str, robot
     stale = _store_vectors(connection, made, model=model)
     by_id = {(entry.session, entry.external_id): entry for entry in said}
     edited = {entry.mention for entry in changed}
-    written = [_written(entry, by_id=by_id, known=known, new=new, edited=edited) for entry in entries]
+    written = [_written(entry, by_id=by_id, known=known, new=new, edited=edited, copies=copies) for entry in entries]
     nodes_made = [
         new_node(entry, inserted.metadata.get(str(entry.node), {})) for entry in made if times[entry.node] == 1
     ]
@@ -216,7 +217,13 @@ def _store_vectors(connection: Connection, made: Sequence[Entry], *, model: str)
 
 
 def _written(
-    entry: Entry, *, by_id: dict[tuple[str, str | None], Entry], known: Known, new: set[UUID], edited: set[UUID]
+    entry: Entry,
+    *,
+    by_id: dict[tuple[str, str | None], Entry],
+    known: Known,
+    new: set[UUID],
+    edited: set[UUID],
+    copies: set[UUID],
 ) -> WrittenEntry:
     found = None
     if entry.external_id is not None:
@@ -226,6 +233,6 @@ def _written(
         mention=entry.mention,
         node=entry.node,
         is_new=entry.node in new,
-        said_again=found is None and entry.node is not None and entry.node not in new,
+        said_again=found is None and entry.node is not None and entry.node not in new and entry.mention not in copies,
         changed=entry.mention in edited,
     )
