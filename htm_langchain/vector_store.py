@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
@@ -109,6 +109,19 @@ class HTMVectorStore(VectorStore):
         return self.mode
 
     # -- making one ---------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_documents(cls, documents: list[Document], embedding: Embeddings | None = None, **kwargs: Any) -> Self:
+        """A store with these documents in it.
+
+            HTMVectorStore.from_documents(documents, memory=Memory("atlas"), collection="manuals")
+
+        Args:
+            documents: What is put into it, each under its id if it has one.
+            embedding: The model; by default the memory's own.
+            kwargs: Of `HTMVectorStore`, and `ids`.
+        """
+        return super().from_documents(documents, cast(Embeddings, embedding), **kwargs)
 
     @classmethod
     def from_texts(

@@ -9,7 +9,7 @@
     $like $ilike               a whole string fits a pattern, where % is any text and _ any character; $ilike in any letter case
     $exists                    the key is there (true), even when null, or is not (false)
     $has                       an object for which this filter holds, whatever other keys it has
-    $and $or $not              of filters; `{"k": {"$not": {...}}}` too
+    $and $or $not              of filters, $not of one or of a list of which none holds; `{"k": {"$not": {...}}}` too
 
 Several keys, and several operators of a key, must all hold. "a.b" is the exact key "a.b" where there is one, else "b"
 within "a". A missing key reads as null: `$ne`, `$nin` and `$not` hold for it, and `{"k": None}` finds it.
@@ -113,13 +113,15 @@ def _entry(key: Any, value: Any, at: str, depth: int) -> Condition:
         if isinstance(value, Mapping) and any(str(part).startswith("$") for part in value):
             return _operators(name, value, at, depth)
         return Comparison("eq", name, plain(value, at=at))
-    if name == "$not":
+    if name == "$not" and not isinstance(value, list | tuple):
         return Not(_all_of(value, at, depth))
-    if name not in ("$and", "$or"):
+    if name not in ("$and", "$or", "$not"):
         raise _unknown(name, at)
     if not isinstance(value, list | tuple) or not value:
         raise InvalidInput(f'{at}: expected a non-empty list of filters, got {value!r}; write {{"{name}": [{{...}}]}}.')
     parts = tuple(_all_of(part, f"{at}[{place}]", depth) for place, part in enumerate(value))
+    if name == "$not":  # of several: none of them holds
+        return Not(Or(parts))
     return And(parts) if name == "$and" else Or(parts)
 
 
