@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import threading
 import weakref
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, Self
@@ -17,6 +17,7 @@ from langchain_core.messages import AnyMessage, BaseMessage, ToolMessage
 
 from htm_core import Draft, InvalidInput, Log, Memory, Mention, ProfileLine
 from htm_core.integration.deadline import TIMEOUT, Deadline
+from htm_core.integration.held import held_back
 from htm_core.integration.keep import keep_draft
 from htm_core.integration.messages import stored_message, stored_payload
 from htm_core.integration.prompt_block import new_token
@@ -87,10 +88,11 @@ class Conversation:
         before: What the log has from before a boundary, after that boundary.
         thread: The thread of a checkpointer; None without one, where all of a session is one conversation.
         saver: The checkpointer in which the thread was seen last.
-        lock: Held while a log is written that several threads share.
+        lock: Held while a log is written, which several runs and threads may share.
         is_first: Whether this process knew no other thread of the session when the thread began.
         is_deleted: Whether the thread was deleted, so that the log is to show no more of it.
         run: What stands for the run in which the turn began.
+        has_warned: Whether the log says already that this turn's messages could not be kept at once.
         deadline: The time that memory has left in this turn.
         keep: Which messages recall may find, as `htm_core.integration.keep.check_keep` has it; by default all.
         by_agent: Whether another agent speaks where a user does elsewhere, so that these are not a user's words.
@@ -121,7 +123,9 @@ class Conversation:
     outgrown: bool = False
     forgotten: frozenset[str] = frozenset()
     deadline: Deadline = field(init=False)
+    has_warned: bool = False
     _entries: Entries | None = None
+    _held_key: object = field(default_factory=object)
 
     def __post_init__(self) -> None:
         self.begin_turn(TIMEOUT)
@@ -130,7 +134,13 @@ class Conversation:
         """Give memory its time for a new turn. What it adds is read again: words may have been forgotten since."""
         self.deadline = Deadline(self.memory, timeout=timeout)
         self.last = self.before = self._entries = None
-        self.run = run
+        self.run, self.has_warned = run, False
+
+    def write_held(self) -> None:
+        """Write what could not be kept, in the order in which it was said."""
+        with self.lock:
+            if not self.is_deleted:
+                self._write(self.memory.log(self.log), list(self.waiting.values()))
 
     def resume_turn(self, timeout: float | None, *, run: object | None) -> None:
         """Begin a new turn in a run other than the one in which the last began, as after an interrupt."""
@@ -180,7 +190,7 @@ class Conversation:
         All messages of a thread, and those that a caller brought along, are compared with the log first, unless it is known
         that they go on where the log ends.
         """
-        with self.lock if self._mark is not None else contextlib.nullcontext():
+        with self.lock:  # of two runs at once, neither follows what the other has half written
             self._save(messages, extent)
 
     def _save(self, messages: Sequence[BaseMessage], extent: Extent) -> None:
@@ -208,6 +218,8 @@ class Conversation:
         new = self.unsaved(messages)
         for each in new[: MAX_WAITING - len(self.waiting)]:
             self.waiting[str(each.id)] = each
+        if self.waiting:
+            held_back.add(self._held_key, self.memory, self.write_held)
 
     def _goes_on(self, messages: Sequence[BaseMessage], extent: Extent) -> bool:
         """Whether messages go on where the log ends, as far as this process knows."""
@@ -233,6 +245,8 @@ class Conversation:
         returning = any(
             each.id in self.saved for each, place in zip(messages, found.places, strict=True) if place is None
         )
+        if extent == "thread":  # another run has taken messages out, or has written answers before their questions
+            returning = returning or _is_out_of_order(found.places)
         for each, place in zip(messages, found.places, strict=True):
             self.saved.pop(str(each.id), None)
             if place is not None and (extent == "input" or self._is_stored(each, entries[place][1].payload)):
@@ -244,12 +258,36 @@ class Conversation:
             gone = {entries[at][1].id for at in left}
             stay = [entry for entry in log.entries(forgotten=forgotten) if entry[1].id not in gone]
             live = {mention.id for _, mention in log.entries()} if forgotten else None
-            kept = [_draft_again(id, each) for id, each in stay if id or live is None or each.id in live]
+            kept = [(id, each) for id, each in stay if id or live is None or each.id in live]
+            at = {entries[place][1].id: n for n, place in enumerate(found.places) if place is not None}
             new = self.unsaved(messages)
-            log.replace([*kept, *self._drafts(new)])
+            log.replace(self._in_order(messages, new, kept, at))
             self._note_saved(new)
             self.before = None
         self._entries = None if left or returning or forgotten else read
+
+    def _in_order(
+        self, messages: Sequence[BaseMessage], new: Sequence[BaseMessage], kept: Entries, at: Mapping[str, int]
+    ) -> list[Draft]:
+        """Drafts of the log in the order of the messages; `at` says which message an entry is.
+
+        An entry that is none of them stays behind the one that it followed.
+        """
+        drafts = dict(zip((str(each.id) for each in new), self._drafts(new), strict=True))
+        own: dict[int, Draft] = {}
+        others: defaultdict[int, list[Draft]] = defaultdict(list)
+        last = -1
+        for id, mention in kept:
+            if mention.id in at:
+                last = at[mention.id]
+                own[last] = _draft_again(id, mention)
+            else:
+                others[last].append(_draft_again(id, mention))
+        found = others[-1]
+        for n, message in enumerate(messages):
+            draft = drafts.get(str(message.id)) or own.get(n)
+            found += [*([draft] if draft else []), *others[n]]
+        return found
 
     def _is_stored(self, message: BaseMessage, payload: bytes | None) -> bool:
         """Whether a message is stored as it is, but for what is redacted."""
@@ -300,6 +338,8 @@ class Conversation:
         self.saved.update({str(each.id): fingerprint(each) for each in messages})
         for each in messages:
             self.waiting.pop(str(each.id), None)
+        if messages and not self.waiting:
+            held_back.discard(self._held_key)
         for id in list(self.saved)[:-MAX_SAVED]:  # saved again under its id, it stays the same message
             self.saved.pop(id, None)  # another thread of this conversation may have done it
 
@@ -464,6 +504,12 @@ def start_of_turn(messages: Sequence[BaseMessage]) -> int:
 def _last_of_turn(messages: Sequence[BaseMessage]) -> int:
     """After which message the answers of the last turn follow; 0 when no person has spoken."""
     return next((at for at in range(len(messages), 0, -1) if is_from_person(messages[at - 1])), 0)
+
+
+def _is_out_of_order(places: Sequence[int | None]) -> bool:
+    """Whether a message that the log has follows one that it does not have, or has later."""
+    known = [place for place in places if place is not None]
+    return known != sorted(known) or None in places[: len(known)]
 
 
 def _draft_again(id: str | None, mention: Mention) -> Draft:

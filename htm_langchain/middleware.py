@@ -157,8 +157,8 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         limit: Passages to recall at most; 8 by default, 0 recalls none.
         recall_limit: Another name of `limit`.
         recall_timeout: Seconds to wait for recall, 10 by default; None sets no limit of its own.
-        timeout: Seconds that memory may take in a turn, all in all, 10 by default; None waits as long as it takes. After a
-            failure the next turns do without memory for a while, and wait for nothing.
+        timeout: Seconds that a turn waits for a memory that does not answer, and that all its recalls have, 10 by default; None
+            waits as long as it takes. Keeping what was said has no limit while the database answers.
         min_score: The lowest score, from 0 (the default) to 1, of a passage that is shown. What is shown and how much of it
                 goes by relevance: see docs/why/relevance.md.
         min_trust: The lowest trust, from 0 (the default) to 4, of what is shown: 1 leaves out pages of the web, 2 results of
@@ -368,13 +368,13 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
             runtime: The run's.
         """
         run = self._run(state, runtime)
-        persist(run.conversation, run.messages, extent=run.extent)
+        persist(run.conversation, run.messages, extent=run.extent, is_last=True)
         return None
 
     async def aafter_agent(self, state: HTMState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """`after_agent`, awaited."""
         run = self._run(state, runtime)
-        await apersist(run.conversation, run.messages, extent=run.extent)
+        await apersist(run.conversation, run.messages, extent=run.extent, is_last=True)
         return None
 
     # -- inside -------------------------------------------------------------------------------------------------------

@@ -19,12 +19,19 @@ _log = logging.getLogger("htm.langchain")
 RUN = "htm_persist"
 
 
-def persist(conversation: Conversation, messages: Sequence[BaseMessage], *, extent: Extent = "part") -> None:
+def persist(
+    conversation: Conversation, messages: Sequence[BaseMessage], *, extent: Extent = "part", is_last: bool = False
+) -> None:
     """Save what is new among messages, within the turn's deadline. See `Conversation.save` for `extent`.
+
+    `is_last` says that the turn ends with them: what is held back then has its time again.
 
     A failure is logged, and what failed is kept with the conversation's next message.
     """
     count = conversation.due(messages, extent)
+    if is_last and conversation.waiting:
+        conversation.deadline.renew()
+        count = count or len(conversation.waiting)
 
     def save(_: dict[str, int]) -> None:
         conversation.deadline.run(lambda: conversation.save(messages, extent))
@@ -36,9 +43,14 @@ def persist(conversation: Conversation, messages: Sequence[BaseMessage], *, exte
             _postpone(conversation, messages, extent, error)
 
 
-async def apersist(conversation: Conversation, messages: Sequence[BaseMessage], *, extent: Extent = "part") -> None:
+async def apersist(
+    conversation: Conversation, messages: Sequence[BaseMessage], *, extent: Extent = "part", is_last: bool = False
+) -> None:
     """`persist`, awaited."""
     count = conversation.due(messages, extent)
+    if is_last and conversation.waiting:
+        conversation.deadline.renew()
+        count = count or len(conversation.waiting)
 
     async def save(_: dict[str, int]) -> None:
         await conversation.deadline.arun(lambda: conversation.save(messages, extent))
@@ -62,9 +74,11 @@ def brief(error: Exception) -> str:
 def _postpone(conversation: Conversation, messages: Sequence[BaseMessage], extent: Extent, error: Exception) -> None:
     is_first = not conversation.waiting
     conversation.postpone(messages, extent)
-    if is_first or not isinstance(error, MemorySkipped):  # said once for each conversation while memory is left out
+    # Said once a turn, and once for each conversation while memory is left out.
+    if not conversation.has_warned and (is_first or not isinstance(error, MemorySkipped)):
+        conversation.has_warned = True
         _log.warning(
-            "%d messages could not be kept (%s); the agent answers, and they are kept with its next message",
+            "%d messages could not be kept (%s); the agent answers, and they are kept with its next message, or at the end",
             len(conversation.waiting),
             brief(error),
         )

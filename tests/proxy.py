@@ -1,4 +1,4 @@
-"""A stand-in for the network between a program and its database, which can stop forwarding without closing anything."""
+"""A stand-in for the network between a program and its database: far away, or one that stops without closing anything."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ import contextlib
 import selectors
 import socket
 import threading
+import time
 from typing import Self
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 
 class Proxy:
-    """Forwards a database's connections until `hang`, and again after `resume`, with nothing lost. `cut_after` ends one."""
+    """Forwards a database's connections until `hang`, and again after `resume`, with nothing lost. `cut_after` ends one.
 
-    def __init__(self, dsn: str) -> None:
+    Each question reaches the server `delay` seconds late. `trips` counts how often the program spoke after an answer.
+    """
+
+    def __init__(self, dsn: str, *, delay: float = 0.0) -> None:
+        self._delay, self.trips = delay, 0
         known = conninfo_to_dict(dsn)
         host, self._port = str(known["host"]), int(known.get("port") or 5432)
         self._path = f"{host}/.s.PGSQL.{self._port}" if host.startswith("/") else None
@@ -57,7 +62,7 @@ class Proxy:
         with client, self._server() as server, selectors.DefaultSelector() as ready, contextlib.suppress(OSError):
             for here, there in ((client, server), (server, client)):
                 ready.register(here, selectors.EVENT_READ, there)
-            is_cut = False
+            is_cut, is_answered = False, True
             while not self._ended.is_set():
                 for key, _ in ready.select(timeout=0.2):
                     self._flows.wait()
@@ -67,6 +72,12 @@ class Proxy:
                     if key.fileobj is server and is_cut:
                         return
                     is_cut = is_cut or self._is_cut(sent)
+                    if key.fileobj is server:
+                        is_answered = True
+                    elif is_answered:
+                        is_answered = False
+                        self.trips += 1
+                        time.sleep(self._delay)
                     key.data.sendall(sent)
 
     def _is_cut(self, sent: bytes) -> bool:

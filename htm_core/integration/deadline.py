@@ -1,8 +1,9 @@
 """How long memory may keep a turn waiting, and when it is left out of turns for a while.
 
-A turn reads and writes its memory in several steps. All of them together have one deadline. After a failure by time or
-connection a breaker opens: the next turns do without memory at once, until one step is let through and finds it well. A step that
-was late while others had their answers opens none: many at once make memory slow, and not silent.
+A turn reads and writes its memory in several steps. What is said is kept whatever it costs, as long as the database answers: only
+waiting for an answer that does not come has a limit, and recall a budget of its own. After a failure by time or connection a
+breaker opens: the next turns do without memory at once, until one step is let through and finds it well. A step that was late while
+others had their answers opens none, nor does one that had less than its fair time: many at once make memory slow, and not silent.
 """
 
 from __future__ import annotations
@@ -27,15 +28,17 @@ Step = Literal["log", "recall"]
 
 _log = logging.getLogger("htm.deadline")
 
-# Seconds that all steps of a turn have together.
+# Seconds that a turn waits for answers that do not come, and that its recall has in all.
 TIMEOUT = 10.0
 # Seconds for which memory is left out after a failure.
 PAUSE = 30.0
 # The share of a turn's time that recall leaves to the log, so that a slow model costs no message.
 LOG_SHARE = 0.2
-# A step that takes no longer than this is free: a run with hundreds of steps keeps its memory while the database is well.
+# A recall that takes no longer than this is free: a run with hundreds of steps recalls while memory is well.
 FREE = 0.25
-# A step that was given less time than this says nothing about the database, unless half of the turn's time is even less.
+# A step that was given less than this share of its time says nothing about the database.
+FAIR_SHARE = 0.5
+# The same of a step of recall in seconds, where half of its time is more.
 TELLING = 1.0
 
 
@@ -117,9 +120,11 @@ def forget_failures() -> None:
 class Deadline:
     """The time that memory has in one turn, over all of its steps. Safe for threads.
 
+    A step of the log that has its answer costs nothing. Steps that have none share `timeout`, and so do all recalls.
+
     Args:
         memory: The memory. All memories of one database share its breakers.
-        timeout: Seconds for all steps together; None waits as long as it takes.
+        timeout: Seconds to wait for answers that do not come; None waits as long as it takes.
         clock: Gives the present time in seconds.
         spent: Seconds that steps of this turn took before it was known to be one; 0 by default.
 
@@ -135,7 +140,11 @@ class Deadline:
         self, memory: Memory, *, timeout: float | None = TIMEOUT, clock: Clock = time.monotonic, spent: float = 0.0
     ) -> None:
         self._memory, self._timeout, self._clock = memory, timeout, clock
-        self._spent = spent
+        self._spent, self._waited = spent, 0.0
+
+    def renew(self) -> None:
+        """Give the turn its time again, for a last try to write what is held back."""
+        self._spent = self._waited = 0.0
 
     @property
     def _client(self) -> Hashable:
@@ -145,12 +154,12 @@ class Deadline:
 
     @property
     def spent(self) -> float:
-        """Seconds that the steps took so far."""
+        """Seconds of the turn's time that are used up: by recalls, and by waiting for answers that did not come."""
         return self._spent
 
     @property
     def left(self) -> float | None:
-        """Seconds that are left; None when there is no limit."""
+        """Seconds that are left of the turn's time; None when there is no limit."""
         return None if self._timeout is None else max(0.0, self._timeout - self._spent)
 
     def run(self, work: Callable[[], T], *, step: Step = "log", at_most: float | None = None) -> T:
@@ -170,14 +179,12 @@ class Deadline:
         breaker_of(self._memory, "log").check()
         if step == "recall":
             breaker_of(self._memory, "recall").check()
-        left = self.left
-        if left is None or self._timeout is None or self._is_starting():
+        if self._timeout is None or self._is_starting():
             return at_most
-        if step == "recall":
-            left -= LOG_SHARE * self._timeout
+        left = self._timeout - (self._spent + LOG_SHARE * self._timeout if step == "recall" else self._waited)
         if left <= 0:
             raise MemorySkipped(
-                f"expected memory to need no more than {self._timeout:g} s in a turn, and they are used up; look at the "
+                f"expected memory to answer within {self._timeout:g} s in a turn, and they are used up; look at the "
                 "database and the embedding model, or raise timeout="
             )
         return left if at_most is None else min(left, at_most)
@@ -187,9 +194,11 @@ class Deadline:
         """Count the time of a step, and tell the breakers how it ended."""
         is_starting, began = self._is_starting(), self._clock()
         answers = breaker_of(self._memory, step).answers
+        is_unanswered = False
         try:
             yield
         except Exception as error:
+            is_unanswered = isinstance(error, TimeoutError | QueryTimeout | DatabaseUnavailable)
             self._failed(step, error, seconds, answers=answers)
             raise
         else:
@@ -197,18 +206,23 @@ class Deadline:
         finally:
             took = self._clock() - began
             if took > FREE and not is_starting:
-                self._spent += took
+                self._spent += took if step == "recall" or is_unanswered else 0.0
+                self._waited += took if is_unanswered else 0.0
 
     def _failed(self, step: Step, error: Exception, seconds: float | None, *, answers: int) -> None:
         if isinstance(error, DatabaseUnavailable):
             breaker_of(self._memory, "log").failed(error)
-        elif isinstance(error, QueryTimeout) or (isinstance(error, TimeoutError) and self._is_telling(seconds)):
+        elif isinstance(error, QueryTimeout) or (isinstance(error, TimeoutError) and self._is_fair(step, seconds)):
             breaker_of(self._memory, step).failed(error, answers=answers)
         elif not isinstance(error, TimeoutError):  # another failure is an answer
             self._worked(step)
 
-    def _is_telling(self, seconds: float | None) -> bool:
-        return seconds is None or self._timeout is None or seconds >= min(TELLING, self._timeout / 2)
+    def _is_fair(self, step: Step, seconds: float | None) -> bool:
+        """Whether a step had so much time that its silence says something about the database."""
+        if seconds is None or self._timeout is None:
+            return True
+        fair = FAIR_SHARE * self._timeout
+        return seconds >= (min(TELLING, fair) if step == "recall" else fair)
 
     def _worked(self, step: Step) -> None:
         breaker_of(self._memory, "log").worked()

@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import os
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +43,12 @@ _lock = threading.Lock()
 # Databases live as long as the process, closed or open, so their identity is a name.
 _runtimes: dict[int, Runtime] = {}
 _threads: dict[int, ThreadPoolExecutor] = {}
+_before_shutdown: list[Callable[[], None]] = []
+
+
+def before_shutdown(write: Callable[[], None]) -> None:
+    """Have `shutdown` call this first, while the databases are open."""
+    _before_shutdown.append(write)
 
 
 def url_or_environment(url: str | SecretStr | None) -> SecretStr | None:
@@ -90,10 +97,12 @@ def threads(settings: Settings) -> ThreadPoolExecutor:
 
 
 def shutdown() -> None:
-    """Leave all groups, write what is pending, stop the workers and close every connection.
+    """Write what is held back and pending, leave all groups, stop the workers and close every connection.
 
     Called at exit. A memory that is used afterwards opens them again.
     """
+    for write in _before_shutdown:
+        write()
     with _lock:
         known = [each for each in _runtimes.values() if each.database.opened]
         executors = [_threads.pop(key) for key in list(_threads) if key >> 16 == os.getpid()]

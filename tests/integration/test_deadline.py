@@ -89,20 +89,55 @@ def test_a_breaker_says_once_that_it_opened_and_once_that_it_closed(
     ]
 
 
-def test_all_steps_of_a_turn_have_one_time_together(away: Memory, clock: Clock) -> None:
+def test_keeping_costs_a_turn_nothing_while_the_database_answers(away: Memory, clock: Clock) -> None:
     turn = Deadline(away, timeout=10.0, clock=clock)
 
     def take(seconds: float) -> None:
         clock.now += seconds
 
-    turn.run(lambda: take(4.0))
+    for _ in range(100):
+        turn.run(lambda: take(9.0))
+    assert turn.left == 10.0
+
+
+def test_all_recalls_of_a_turn_have_one_time_together_and_take_none_from_keeping(away: Memory, clock: Clock) -> None:
+    turn = Deadline(away, timeout=10.0, clock=clock)
+
+    def take(seconds: float) -> None:
+        clock.now += seconds
+
+    turn.run(lambda: take(4.0), step="recall")
     assert turn.left == 6.0
-    turn.run(lambda: take(0.2))
+    turn.run(lambda: take(0.2), step="recall")
     assert turn.left == 6.0, "quick steps are free"
-    turn.run(lambda: take(7.0))
+    turn.run(lambda: take(7.0), step="recall")
     assert turn.left == 0.0
     with pytest.raises(MemorySkipped, match="10 s in a turn"):
-        turn.run(lambda: take(0.0))
+        turn.run(lambda: take(0.0), step="recall")
+    turn.run(lambda: take(9.0))
+
+
+def test_steps_without_an_answer_share_the_time_of_a_turn(away: Memory, clock: Clock) -> None:
+    turn = Deadline(away, timeout=10.0, clock=clock)
+
+    def unanswered() -> None:
+        clock.now += 6.0
+        raise TimeoutError
+
+    for _ in range(2):
+        with pytest.raises(TimeoutError):
+            turn.run(unanswered)
+        deadline.forget_failures()
+    with pytest.raises(MemorySkipped, match="10 s in a turn"):
+        turn.run(lambda: None)
+    turn.renew()
+    assert turn.run(lambda: "kept") == "kept"
+
+
+def test_a_step_that_had_less_than_its_fair_time_opens_no_breaker(away: Memory, slow: Callable[[], str]) -> None:
+    with pytest.raises(TimeoutError):
+        Deadline(away, timeout=10.0).run(slow, at_most=0.3)
+    assert Deadline(away).run(lambda: "kept") == "kept"
 
 
 def test_recall_leaves_a_share_of_the_time_to_the_log(away: Memory, slow: Callable[[], str]) -> None:
