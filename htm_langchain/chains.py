@@ -320,7 +320,7 @@ class ChainWithMemory(Runnable[Any, Any]):
         persist(call.conversation, call.said, extent="input")
         answer = self.bound.invoke(self._filled(call, context), config, **kwargs)
         persist(call.conversation, call.said, extent="input")
-        persist(call.conversation, Answer(self._keys.output, [answer]).messages())
+        persist(call.conversation, Answer(self._keys.output, [answer]).messages(), is_last=True)
         return answer
 
     async def _ainvoke(
@@ -335,7 +335,7 @@ class ChainWithMemory(Runnable[Any, Any]):
         await apersist(call.conversation, call.said, extent="input")
         answer = await self.bound.ainvoke(self._filled(call, context), config, **kwargs)
         await apersist(call.conversation, call.said, extent="input")
-        await apersist(call.conversation, Answer(self._keys.output, [answer]).messages())
+        await apersist(call.conversation, Answer(self._keys.output, [answer]).messages(), is_last=True)
         return answer
 
     def _stream(
@@ -356,7 +356,7 @@ class ChainWithMemory(Runnable[Any, Any]):
             answer.is_complete = True
         finally:  # also when the reader leaves, or the chain breaks
             persist(call.conversation, call.said, extent="input")
-            persist(call.conversation, answer.messages())
+            persist(call.conversation, answer.messages(), is_last=True)
 
     async def _astream(
         self,
@@ -376,7 +376,7 @@ class ChainWithMemory(Runnable[Any, Any]):
             answer.is_complete = True
         finally:
             await apersist(call.conversation, call.said, extent="input")
-            await apersist(call.conversation, answer.messages())
+            await apersist(call.conversation, answer.messages(), is_last=True)
 
     def _call(self, given: Any, config: RunnableConfig) -> _Call:
         conversation = self._scope.conversation(self.memory, config, self._conversations)

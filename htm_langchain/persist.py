@@ -29,7 +29,7 @@ def persist(
     A failure is logged, and what failed is kept with the conversation's next message.
     """
     count = conversation.due(messages, extent)
-    if is_last and conversation.waiting:
+    if is_last and (conversation.waiting or count):
         conversation.deadline.renew()
         count = count or len(conversation.waiting)
 
@@ -48,7 +48,7 @@ async def apersist(
 ) -> None:
     """`persist`, awaited."""
     count = conversation.due(messages, extent)
-    if is_last and conversation.waiting:
+    if is_last and (conversation.waiting or count):
         conversation.deadline.renew()
         count = count or len(conversation.waiting)
 

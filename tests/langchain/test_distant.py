@@ -15,7 +15,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from htm_core import Memory, Settings, shutdown
 from htm_core.integration import deadline
 from htm_core.integration.held import held_back
-from htm_langchain import HTMMemoryMiddleware
+from htm_langchain import HTMMemoryMiddleware, with_memory
 from tests.conftest import Make
 from tests.langchain.models import scripted
 from tests.langchain.test_middleware import calls, config, look, said
@@ -102,4 +102,25 @@ def test_a_step_that_was_late_holds_nothing_back_beyond_the_run(
     agent.invoke(said("Go on."), config())
     kept = [each.content for each in memory.of(user="ann").timeline(session="t1")]
     assert kept == ["Go on.", "", "kitchen: 21 degrees", "Done."]
+    assert not held_back._writers
+
+
+def test_a_chain_holds_nothing_back_beyond_its_call_either(
+    make: Make, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When the question had no answer in time, the call's end writes it before the model's answer."""
+    memory = make()
+    broken = iter([True])
+
+    def unanswered(self: deadline.Deadline, work: Any, *, step: deadline.Step = "log", **options: Any) -> Any:
+        if step == "log" and next(broken, False):
+            self._waited = 10.0
+            raise TimeoutError("late")
+        return run(self, work, step=step, **options)
+
+    run = deadline.Deadline.run
+    monkeypatch.setattr(deadline.Deadline, "run", unanswered)
+    chain: Any = with_memory(scripted(then="Done."), memory)
+    chain.invoke("Go on.", config())
+    assert [each.content for each in memory.of(user="ann").timeline(session="t1")] == ["Go on.", "Done."]
     assert not held_back._writers
