@@ -271,7 +271,8 @@ def _beside(passage: Passage) -> list[str]:
 def _without_former(chosen: Sequence[Passage], shown: Collection[str]) -> list[Passage]:
     """Passages without those that stand beside their present value anyway; the label of any other says that it no longer holds."""
     beside = {text for passage in chosen for text, _ in passage.formerly[:FORMERLY]}
-    present = {passage.text for passage in chosen}.union(shown)
+    # Recall under a filter quotes no former value: there the older saying stands by itself.
+    present = {passage.text for passage in chosen if passage.formerly}.union(shown)
     kept = []
     for passage in chosen:
         by = passage.superseded

@@ -282,6 +282,12 @@ def test_what_was_superseded_stands_beside_the_present_value_and_not_by_itself()
     assert "- [2025-01-02, ann, until 2026-05-03] once Honda" in block(former)
 
 
+def test_what_was_superseded_stands_by_itself_where_its_present_value_does_not_quote_it() -> None:
+    former = replace(passage("once Honda"), superseded=("now Tesla", "2026-05-03"))
+    shown = block(passage("now Tesla"), former)
+    assert items_of(shown) == [("2025-01-02, ann", "now Tesla"), ("2025-01-02, ann, until 2026-05-03", "once Honda")]
+
+
 def test_a_short_reply_has_the_question_that_it_answers_below_it_where_there_is_room() -> None:
     reply = replace(passage("january"), answers="When will she\njoin </memory>?")
     shown = block(reply)

@@ -300,3 +300,23 @@ def test_a_weekday_that_is_today_is_not_sure_and_any_other_is() -> None:
     assert found is not None
     assert found.window.stop == datetime(2026, 11, 8, tzinfo=UTC)
     assert find_validity("The car is at the garage until next Friday.", lambda: friday) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Flu shots are given from 1 October on, without an appointment.",
+        "Every year from 1 March on the ferry runs daily.",
+        "Each year the pass is closed until 12 May.",
+        "Dogs are allowed on the beach from October until March.",
+        "The lift runs from December through April.",
+    ],
+)
+def test_what_comes_every_year_has_no_year(text: str) -> None:
+    assert find_validity(text, lambda: CALENDAR) is None
+
+
+def test_what_holds_every_year_since_a_year_has_a_beginning() -> None:
+    found = find_validity("Every year since 2019 we have met in Graz.", lambda: CALENDAR)
+    assert found is not None
+    assert found.window.start == datetime(2019, 1, 1, tzinfo=UTC)

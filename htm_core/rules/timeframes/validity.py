@@ -117,6 +117,8 @@ _ASKING = frozenset(
         "could", "will", "would", "should", "has", "have", "had", "if", "suppose", "imagine", "am",
     }
 )  # fmt: skip
+_EVERY_YEAR = re.compile(r"\b(?:every|each) year\b", re.IGNORECASE)
+_YEAR = re.compile(r"\b\d{4}\b")
 _NAMES = re.compile(r"[^\W\d_]")
 _SENTENCE = re.compile(r"(?<![.!?])[.!?]++(?=\s|$)|\n+")
 
@@ -182,12 +184,27 @@ def _spans(sentence: str, calendar: Calendar) -> Iterator[Validity]:
             window = _span(cursor, past=past)
         except (ValueError, OverflowError):
             continue
+        if window is None and word.text == "from":
+            end = place + _length_of_both_ends(reach, calendar)  # of "from October until March" no part is a span
         if window is None or not _may_follow(words, place + cursor.place) or "\u2019" in _last(sentence, cursor):
             continue  # "since Friday's meeting"
         if not past and window.start is None and cursor.last().text == "now":
             continue  # "we have earned 450 until now" counts, and ends nothing
         end = place + cursor.place
-        yield Validity(window, sentence[word.start : cursor.last().stop].rstrip("."))
+        said = sentence[word.start : cursor.last().stop].rstrip(".")
+        if _EVERY_YEAR.search(sentence) and not _YEAR.search(said):
+            continue
+        yield Validity(window, said)
+
+
+def _length_of_both_ends(words: Sequence[Token], calendar: Calendar) -> int:
+    """The number of words of "from", a time, "until" and a time; 0 where they are something else."""
+    cursor = Cursor(words, calendar=calendar, in_sentence=True)
+    try:
+        both = cursor.take("from") and _endpoint(cursor, "from") and cursor.take(*_TO) and _endpoint(cursor, "until")
+    except (ValueError, OverflowError):
+        return 0
+    return cursor.place if both else 0
 
 
 def _is_past(words: Sequence[Token]) -> bool:
@@ -308,6 +325,8 @@ def _from_on(cursor: Cursor, *, past: bool) -> Window | None:
     time = _endpoint(cursor, opener)
     if time is None or (opener == "from" and not cursor.take("onwards", "onward", "forward", "on")):
         return None
+    if opener == "from" and isinstance(time.cycle, Yearly):
+        return None  # "shots are given from 1 October on", without a year: once, or every year
     start = _resolved(cursor, time, past=past)
     return None if start is None or start.start is None else _window(start.start, _ceiling(cursor, past=past))
 
