@@ -10,6 +10,8 @@ from ..errors import HTMError
 from ..fork import renewed_after_fork
 from ..memory import Memory
 from ..runtime.process import before_shutdown
+from ..time_limit import TimeLimit, limited
+from .deadline import TIMEOUT
 
 _log = logging.getLogger("htm.deadline")
 
@@ -43,7 +45,7 @@ class HeldBack:
     def write(self) -> None:
         """Write all that is held back; after a failure nothing more with the same database, which is then said.
 
-        It takes no longer than the database's own time limits: each verb has `Settings.verb_timeout` seconds.
+        It takes as long as the database answers, and waits `TIMEOUT` seconds at most for each transaction.
         """
         with self._lock:
             writers, self._writers = list(self._writers.values()), {}
@@ -55,7 +57,8 @@ class HeldBack:
                 lost += 1
                 continue
             try:
-                write()
+                with limited(TimeLimit(TIMEOUT, slides=True)):
+                    write()
             except (HTMError, TimeoutError) as error:
                 failed[place] = error
                 lost += 1
