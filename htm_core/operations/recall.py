@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 from uuid import UUID
@@ -64,6 +64,9 @@ ANSWERS = 0.1
 # Otherwise, hits from other times are preferred when the best of them is at least so many times as relevant.
 MUCH_MORE_RELEVANT = 3
 NO_SIGNALS = Signals(**dict.fromkeys(Signals.model_fields, 0.0))
+ANOTHER_TIME = timedelta(
+    days=40
+)  # in another month and on another weekday: "yesterday" is another day then, "in May" is not
 
 
 def prepare(
@@ -138,7 +141,7 @@ def prepare(
         return prepared
     at_any_time = replace(
         prepared,
-        text=whole,
+        text=text if _counts_from_now(engine, whole, applied) else whole,
         filters=replace(filters, windows=()),
         moments=_moments(engine, whole, weights),
         timeframe=replace(applied, outside=True),
@@ -415,6 +418,21 @@ def _time_filter(engine: Engine, text: str, timeframe: TimeframeLike) -> tuple[s
         text, now=engine.clock(), week_start=engine.settings.week_start, timezone=engine.timezone
     )
     return rest, AppliedTimeframe(windows=windows, words=words) if windows else None
+
+
+def _counts_from_now(engine: Engine, text: str, applied: AppliedTimeframe) -> bool:
+    """Whether the time in a text depends on the day, as that of "yesterday" does: in a memory it is another. May is a name."""
+    _, windows, _ = extract_filter(
+        text,
+        now=engine.clock() - ANOTHER_TIME,
+        week_start=engine.settings.week_start,
+        timezone=engine.timezone,
+    )
+    return [_in_its_year(each) for each in windows] != [_in_its_year(each) for each in applied.windows]
+
+
+def _in_its_year(window: Window) -> str:
+    return f"{window.start:%m-%d}" if window.start else ""
 
 
 def _moments(engine: Engine, text: str, signals: Signals) -> tuple[Window, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -136,7 +136,9 @@ def test_all_times_are_searched_only_when_the_named_ones_hold_no_answer(diary: M
         assert len(searches) == 3
     assert found.timeframe is not None
     assert found.timeframe.note == "Nothing from \u201cyesterday\u201d answers this; these memories are from all times."
-    assert list(found.hits) == list(diary.recall("Which novel did Ruth recommend yesterday?", limit=3, hold=False))
+    again = diary.recall("Which novel did Ruth recommend?", limit=3, hold=False)
+    assert found[0].node.id == again[0].node.id
+    assert len(found) == len(again)
 
 
 def test_what_is_nowhere_is_not_looked_for_outside_in_vain(make: Make) -> None:
@@ -157,3 +159,14 @@ def test_a_question_may_name_a_time_long_before_everything_that_was_said(make: M
     with make(clock=lambda: NOW) as memory:
         memory.remember("The ferry was built in 1903.", at=NOW)
         assert memory.recall("Which ferry was built in 1903?", timeframe=timeframe)[0].content.startswith("The ferry")
+
+
+def test_a_memory_that_only_contains_the_time_is_not_offered_for_it(make: Make) -> None:
+    with make(clock=lambda: NOW) as memory:
+        memory.remember("I bought a new mast for the boat yesterday.", at=NOW - timedelta(days=5))
+        memory.remember("The boat lies in berth 22.", at=NOW - timedelta(days=9))
+        found = memory.recall("what did i say yesterday?", timeframe="auto", mode="text", hold=False)
+        assert [hit.content for hit in found] == []
+        memory.remember("The fair opens in March 2024.", at=NOW - timedelta(days=3))
+        found = memory.recall("What happened in March 2024?", timeframe="auto", mode="text", hold=False)
+        assert [hit.content for hit in found] == ["The fair opens in March 2024."]
