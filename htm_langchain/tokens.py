@@ -1,18 +1,21 @@
-"""How many tokens messages and tools cost a model: counted by the model where it can, else estimated."""
+"""How many tokens messages and tools cost a model: counted by the model where it can, else about."""
 
 from __future__ import annotations
 
 import json
 import logging
-import math
+import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from langchain_core.language_models import BaseChatModel, BaseLanguageModel
 from langchain_core.messages import BaseMessage, SystemMessage
-from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from htm_core.integration.token_budget import default_tokens
+
+from .messages import SOURCE
 
 _log = logging.getLogger("htm.langchain")
 
@@ -21,11 +24,22 @@ COUNTED_BY_SERVER = ("langchain_anthropic", "langchain_google_genai", "langchain
 # For how many messages of each model the count is kept, and for how many models.
 HELD = 8_192
 MODELS = 8
+# What a picture of unknown size costs at most, about: the largest that Anthropic scales to is 1,600 tokens, and OpenAI's eight
+# tiles are 1,445. In low detail OpenAI charges 85.
+IMAGE_TOKENS = 1_600
+LOW_DETAIL_TOKENS = 85
 # What a file, a recording or a film is counted as, whatever it holds: its bytes as text would be a hundred times too many.
 # A page of a document costs a model from 1,500 to 3,000 tokens.
 MEDIA_TOKENS = {
     "file": 2_048, "document": 2_048, "input_file": 2_048, "audio": 256, "input_audio": 256, "video": 256, "media": 256,
+    "image": IMAGE_TOKENS, "image_url": IMAGE_TOKENS, "input_image": IMAGE_TOKENS,
 }  # fmt: skip
+# The fields of such a block that hold its bytes, or say where they are.
+_BYTES = {"data", "base64", "url", "file_data", "image_url", "bytes", "source", "file", "input_audio"}
+# What a message costs beside what is in it: its role, and what separates it from the next one.
+OVERHEAD = 4
+# Each provider's own form of a message's calls, which is sent in their place.
+_CALLS = ("tool_calls", "function_call")
 
 
 class Counts(Protocol):
@@ -35,15 +49,12 @@ class Counts(Protocol):
 
 
 def count(messages: Sequence[BaseMessage], *, tools: Sequence[Any] = ()) -> int:
-    """Tokens of messages and tools: LangChain's estimate, and one token for each character beyond ASCII.
+    """About how many tokens messages and tools take: all that a provider may be sent, by the tokenizer that `htm doctor` names.
 
-    LangChain counts four characters as one token. That is far too few tokens for most scripts other than Latin, and far too
-    many for a file, of which it counts the bytes.
+    Fields beside the content count, too, and a block of an unknown kind counts as its JSON. A picture, a file, a recording and
+    a film count as a fixed number of tokens, not as their bytes.
     """
-    beyond = sum(len(each.text) - len(each.text.encode("ascii", "ignore")) for each in messages)
-    media = [MEDIA_TOKENS[kind] for each in messages for kind in _media(each)]
-    counted = [_without_media(each) for each in messages] if media else list(messages)
-    return math.ceil(count_tokens_approximately(counted, tools=list(tools) or None) + 0.75 * beyond) + sum(media)
+    return sum(_known(each) for each in messages) + sum(_tokens(_schema(tool)) for tool in tools)
 
 
 class ModelCounts:
@@ -51,7 +62,7 @@ class ModelCounts:
 
     def __init__(self, model: BaseChatModel) -> None:
         self.model = model
-        self._known: OrderedDict[int, int] = OrderedDict()
+        self._known = _Held()
         self._failed = False
 
     def __call__(self, messages: Sequence[BaseMessage], *, tools: Sequence[Any] = ()) -> int:
@@ -60,19 +71,13 @@ class ModelCounts:
         return sum(self._count_one(each) for each in [*schemas, *messages])
 
     def _count_one(self, message: BaseMessage) -> int:
-        key = fingerprint(message)
-        tokens = self._known.pop(key, None)
-        tokens = self._count_with_model(message) if tokens is None else tokens
-        self._known[key] = tokens
-        if len(self._known) > HELD:
-            self._known.popitem(last=False)
-        return tokens
+        return self._known.of(message, self._count_with_model)
 
     def _count_with_model(self, message: BaseMessage) -> int:
         if not _is_text(message):  # a model's counter may download an image to see its size
             return count([message])
         try:
-            return self.model.get_num_tokens_from_messages([message])
+            return self.model.get_num_tokens_from_messages([message]) + _tokens(_json(_beside(message)))
         except Exception as error:
             if not self._failed:
                 _log.warning("the model cannot count its tokens (%s); they are estimated", type(error).__name__)
@@ -99,19 +104,85 @@ class Counters:
         return found
 
 
-def _media(message: BaseMessage) -> list[str]:
-    """The kinds of a message's files, recordings and films."""
-    if isinstance(message.content, str):
-        return []
-    kinds = (str(block.get("type")) for block in message.content if isinstance(block, dict))
-    return [kind for kind in kinds if kind in MEDIA_TOKENS]
+class _Held:
+    """The tokens of the messages that were counted last. Many threads may ask at a time."""
+
+    def __init__(self) -> None:
+        self._tokens: OrderedDict[int, int] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+    def of(self, message: BaseMessage, counted: Callable[[BaseMessage], int]) -> int:
+        """Return the tokens of a message, counted where they are not held."""
+        key = fingerprint(message)
+        with self._lock:
+            tokens = self._tokens.pop(key, None)
+        tokens = counted(message) if tokens is None else tokens
+        with self._lock:
+            self._tokens[key] = tokens
+            while len(self._tokens) > HELD:
+                self._tokens.popitem(last=False)
+        return tokens
 
 
-def _without_media(message: BaseMessage) -> BaseMessage:
-    if not _media(message):
-        return message
-    content = [each for each in message.content if isinstance(each, str) or each.get("type") not in MEDIA_TOKENS]
-    return message.model_copy(update={"content": content})
+_held = _Held()
+
+
+def _known(message: BaseMessage) -> int:
+    return _held.of(message, _about)
+
+
+def _about(message: BaseMessage) -> int:
+    """About the tokens of a message: its role, its content, its calls, and its fields beside these."""
+    blocks = [message.content] if isinstance(message.content, str) else message.content
+    said = {each.get("id") for each in blocks if isinstance(each, dict) and each.get("type") in _CALL_BLOCKS}
+    calls = [call for kind in ("tool_calls", "invalid_tool_calls") for call in getattr(message, kind, ())]
+    beside = [
+        message.name or "",
+        getattr(message, "tool_call_id", ""),
+        *(_json(call) for call in calls if call["id"] not in said),
+        _json(_beside(message)),
+    ]
+    return OVERHEAD + sum(map(_block_tokens, blocks)) + sum(map(_tokens, beside))
+
+
+# Blocks of the content that say a call, which `tool_calls` has, too.
+_CALL_BLOCKS = ("tool_use", "tool_call", "function_call")
+
+
+def _beside(message: BaseMessage) -> dict[str, Any]:
+    """Return the fields beside a message's content that a provider may be sent, such as a model's thoughts."""
+    has_calls = bool(getattr(message, "tool_calls", ()) or getattr(message, "invalid_tool_calls", ()))
+    more = message.additional_kwargs
+    return {key: more[key] for key in more if more[key] and key != SOURCE and not (has_calls and key in _CALLS)}
+
+
+def _block_tokens(block: Any) -> int:
+    if isinstance(block, str):
+        return _tokens(block)
+    media = MEDIA_TOKENS.get(str(block.get("type")))
+    if media is None or _is_text_of_document(block):
+        return _tokens(block["text"]) if block.keys() <= {"type", "text"} and "text" in block else _tokens(_json(block))
+    shown = block.get("image_url")
+    detail = shown.get("detail") if isinstance(shown, dict) else block.get("detail")
+    named = {key: block[key] for key in block if key not in _BYTES}
+    return (LOW_DETAIL_TOKENS if detail == "low" else media) + _tokens(_json(named))
+
+
+def _is_text_of_document(block: dict[str, Any]) -> bool:
+    """Whether a document is its text, as Anthropic and LangChain's standard blocks have it."""
+    source = block.get("source")
+    return isinstance(source, dict) and source.get("type") in ("text", "content")
+
+
+def _tokens(text: str) -> int:
+    return default_tokens().count(text) if text else 0
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, default=str, ensure_ascii=False) if value else ""
 
 
 def _schema(tool: Any) -> str:
@@ -120,7 +191,8 @@ def _schema(tool: Any) -> str:
 
 def fingerprint(message: BaseMessage) -> int:
     """A number that changes when what a message says does."""
-    return hash((message.type, repr(message.content), repr(getattr(message, "tool_calls", None)), message.name))
+    calls = [getattr(message, kind, None) for kind in ("tool_calls", "invalid_tool_calls", "tool_call_id")]
+    return hash((message.type, repr(message.content), repr(calls), message.name, repr(message.additional_kwargs)))
 
 
 def _counts_locally(model: BaseChatModel) -> bool:

@@ -24,6 +24,9 @@ ATTACHMENTS_LEFT_OUT = "[Attachments of this message are left out of this reques
 NOTICE_SHARE = 0.5
 # No text is tried with more characters than this for each token of the room.
 MOST_CHARACTERS_PER_TOKEN = 8
+# The length to which texts are cut is found this exactly: to so many characters, or this share of it.
+STEP_BACK = 20
+STEP_BACK_SHARE = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,23 +69,37 @@ class Shortener(Generic[M]):
     def _cut(
         self, messages: Sequence[M], all_parts: Sequence[Parts[M]], *, room: int, least: int = 0
     ) -> list[M] | None:
-        """Find the length to which texts are cut, from above: in each step what is too much is shared by those that are cut."""
+        """Find the length to which texts are cut: from above, what is too much shared by the longest, then back up to what fits."""
         longest = max((len(text) for parts in all_parts for text in parts.texts), default=0)
-        limit = min(longest, max(0, room) * MOST_CHARACTERS_PER_TOKEN)
+        limit, fitting, too_long = min(longest, max(0, room) * MOST_CHARACTERS_PER_TOKEN), None, 0
         while True:
-            is_cut = [any(len(text) > limit for text in parts.texts) for parts in all_parts]
-            found = [
-                parts.rebuilt([cut_middle(text, limit) for text in parts.texts]) if cut else message
-                for message, parts, cut in zip(messages, all_parts, is_cut, strict=True)
-            ]
+            found = self._cut_to(limit, messages, all_parts)
             costs = [self.count(message) for message in found]
             if sum(costs) <= room:
-                return found
-            if limit <= least:
+                fitting = limit, found
+            elif limit <= least and fitting is None:
                 return None
-            of_cut = sum(cost for cost, cut in zip(costs, is_cut, strict=True) if cut)
-            share = (room - sum(costs) + of_cut) / of_cut if of_cut else 0.0
+            else:
+                too_long = limit
+            if fitting is not None:
+                known, best = fitting
+                if too_long - known <= max(STEP_BACK, known * STEP_BACK_SHARE):
+                    return best
+                limit = (known + too_long) // 2
+                continue
+            long = [any(len(text) >= limit for text in parts.texts) for parts in all_parts]
+            of_long = sum(cost for cost, is_long in zip(costs, long, strict=True) if is_long)
+            share = (room - sum(costs) + of_long) / of_long if of_long else 0.0
             limit = max(least, int(limit * (min(0.95, share) if share > 0 else 0.5)))
+
+    def _cut_to(self, limit: int, messages: Sequence[M], all_parts: Sequence[Parts[M]]) -> list[M]:
+        """Messages with no text longer than `limit` characters."""
+        return [
+            parts.rebuilt([cut_middle(text, limit) for text in parts.texts])
+            if any(len(text) > limit for text in parts.texts)
+            else message
+            for message, parts in zip(messages, all_parts, strict=True)
+        ]
 
 
 def cut_middle(text: str, limit: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ..memory import Memory
+from ..models.tokenizers import default_tokens as default_tokens  # the adapters have it from here
 from ..rules.text.fence import indented, label
 from ..types import Mention
 from .origin import origin_of

@@ -122,7 +122,7 @@ def newest_turns(
         shown = _truncate_turn(groups, earlier, sizes, room=room)
     else:
         shown = groups[min(first, len(groups) - 1) :] if is_all else None
-    return None if shown is None else _shorten(shown, room=room, shortener=shortener)
+    return None if shown is None else _shorten(shown, room=room, shortener=shortener, fills=True)
 
 
 def largest(room: int, *, share: float = LARGEST_SHARE) -> int:
@@ -172,14 +172,32 @@ def _newest_that_fit(
     return kept[::-1]
 
 
-def _shorten(groups: Sequence[MessageGroup[M]], *, room: int, shortener: Shortener[M]) -> list[M]:
+def _filling(groups: Sequence[MessageGroup[M]], limits: Sequence[int], *, room: int) -> list[int]:
+    """Limits that use the whole room: each that was given, or one higher level for all of them."""
+
+    def taken(level: int) -> int:
+        """Return the tokens of all messages with no limit below a level."""
+        return sum(
+            min(cost, max(limit, level)) for group, limit in zip(groups, limits, strict=True) for cost in group.costs
+        )
+
+    low, high = 0, max(0, room)
+    while low < high:  # the highest level that fits
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if taken(middle) <= room else (low, middle - 1)
+    return [max(limit, low) for limit in limits]
+
+
+def _shorten(groups: Sequence[MessageGroup[M]], *, room: int, shortener: Shortener[M], fills: bool = False) -> list[M]:
     """Messages with those that are too long cut, so that all of them take no more than `room` tokens.
 
     Where cutting does not suffice, as with many results of one call or with pictures, the last question is shown with what
-    came last, then alone, then with its words alone.
+    came last, then alone, then with its words alone. With `fills` a message has more than its share where the room allows it.
     """
     shown, total = [], 0
-    for group, limit in zip(groups, _limits(groups, room=room), strict=True):
+    limits = _limits(groups, room=room)
+    limits = _filling(groups, limits, room=room) if fills else limits
+    for group, limit in zip(groups, limits, strict=True):
         for message, cost in zip(group.messages, group.costs, strict=True):
             cut = shortener.shorten([message], room=limit) if cost > limit else None
             shown.append(cut[0] if cut else message)

@@ -169,10 +169,18 @@ def test_leading_system_messages_stay_and_count() -> None:
     assert count(window) <= 400
 
 
-def test_scripts_beyond_ascii_count_a_token_a_letter() -> None:
-    chinese = [HumanMessage("记忆" * 50)]
-    assert count(chinese) >= 100 > count_tokens_approximately(chinese)
-    assert count([HumanMessage("plain")]) == count_tokens_approximately([HumanMessage("plain")])
+def test_scripts_and_data_that_take_more_tokens_count_more_than_a_quarter_of_their_letters() -> None:
+    for text in ("记忆" * 50, "QmFzZTY0IGlzIGRlbnNl" * 20, '{"id": "8f1c2d3e-77aa-4b0c-9d1e-0a1b2c3d4e5f"}' * 10):
+        assert count([HumanMessage(text)]) > count_tokens_approximately([HumanMessage(text)])
+    assert count([HumanMessage("plain")]) == 5
+
+
+def test_what_stands_beside_the_content_counts_as_what_is_sent() -> None:
+    thoughts = "Hmm, let me think about it again. " * 600
+    for beside in ("reasoning_content", "thinking", "anything_new"):
+        assert count([AIMessage("done", additional_kwargs={beside: thoughts})]) > 4_000
+    assert count([AIMessage([{"type": "some_new_block", "text_of_it": thoughts}])]) > 4_000
+    assert count([HumanMessage([{"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}])]) >= 1_600
 
 
 def test_of_two_results_of_one_call_the_last_is_shown() -> None:

@@ -195,7 +195,7 @@ def test_messages_of_every_kind_come_back_equal(chat: HTMMemory) -> None:
 
 
 def image_only() -> ChatMessage:
-    return ChatMessage(role="user", blocks=[ImageBlock(image=b"\x89PNG\r\n\x1a\n1234")])
+    return ChatMessage(role="user", blocks=[ImageBlock(image=b"\x89PNG\r\n\x1a\n1234", detail="low")])
 
 
 def test_a_question_without_words_is_not_answered_with_what_was_recalled_for_the_one_before(chat: HTMMemory) -> None:

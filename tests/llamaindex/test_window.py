@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from llama_index.core.base.llms.types import ChatMessage, ImageBlock, MessageRole, TextBlock, ThinkingBlock
 
 from htm_llamaindex import window
-from htm_llamaindex.window import DOCUMENT_TOKENS, MEDIA_TOKENS, OVERHEAD, Counted, calls_of, count
+from htm_llamaindex.window import DOCUMENT_TOKENS, IMAGE_TOKENS, OVERHEAD, Counted, calls_of, count
 from tests.llamaindex.models import calls, calls_legacy, result, said
 
 
@@ -121,7 +121,7 @@ def test_blocks_calls_and_media_cost_something() -> None:
     assert count(calls("f", a="b c"), count_tokens=words) > count(said(""), count_tokens=words)
     assert count(calls_legacy("f"), count_tokens=words) > count(said(""), count_tokens=words)
     image = ChatMessage(blocks=[TextBlock(text="a"), ImageBlock(image=b"\x89PNG\r\n\x1a\n1")])
-    assert count(image, count_tokens=words) == OVERHEAD + 1 + MEDIA_TOKENS < DOCUMENT_TOKENS
+    assert count(image, count_tokens=words) == OVERHEAD + 1 + IMAGE_TOKENS < DOCUMENT_TOKENS
     assert count(ChatMessage(blocks=[ThinkingBlock(content="a b", num_tokens=7)]), count_tokens=words) == OVERHEAD + 7
 
 
@@ -155,7 +155,18 @@ def test_arguments_of_a_call_that_were_json_stay_json() -> None:
 
 def test_a_picture_that_has_no_room_is_left_out_and_the_question_says_so() -> None:
     image = ChatMessage(role="user", blocks=[TextBlock(text="what is this?"), ImageBlock(image=b"\x89PNG\r\n\x1a\n1")])
-    (shown,) = fit(counted([image]), room=MEDIA_TOKENS // 2, is_all=True) or []
+    (shown,) = fit(counted([image]), room=IMAGE_TOKENS // 2, is_all=True) or []
     assert shown.content is not None
     assert shown.content.startswith("what is this?")
     assert "Attachments" in shown.content
+
+
+def test_a_message_just_over_half_of_the_room_is_shown_whole() -> None:
+    for tokens in (1_400, 2_000, 2_300, 3_000):
+        answer = said("word " * tokens)
+        messages = counted(
+            [said("older?", "user"), said("word " * 3_000), said("so?", "user"), answer, said("ok?", "user")]
+        )
+        shown = fit(messages, room=4_000, is_all=True) or []
+        assert answer in shown
+        assert sum(count(each, count_tokens=words) for each in shown) >= tokens
