@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Hashable
 
-from ..errors import HTMError
+from ..errors import StorageError
 from ..fork import renewed_after_fork
 from ..memory import Memory
 from ..runtime.process import before_shutdown
@@ -49,8 +49,8 @@ class HeldBack:
         """
         with self._lock:
             writers, self._writers = list(self._writers.values()), {}
-        failed: dict[object, Exception] = {}
-        lost = 0
+        failed = set[object]()
+        lost, reason = 0, ""
         for memory, write in writers:
             place = memory._engine.database.place
             if place in failed:
@@ -59,11 +59,11 @@ class HeldBack:
             try:
                 with limited(TimeLimit(TIMEOUT, slides=True)):
                     write()
-            except (HTMError, TimeoutError) as error:
-                failed[place] = error
-                lost += 1
+            except Exception as error:  # of whatever kind: it keeps no other conversation from being written
+                lost, reason = lost + 1, reason or str(error) or type(error).__name__
+                if isinstance(error, StorageError | TimeoutError):
+                    failed.add(place)
         if lost:
-            reason = str(next(iter(failed.values())))
             _log.error("what was said last in %d conversations could not be written before the end (%s)", lost, reason)
 
 
