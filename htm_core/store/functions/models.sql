@@ -83,13 +83,13 @@ end;
 -- Models differ: two texts that have nothing to do with each other have a cosine of 0 by one, and of 0.8 by another. Of 64 texts those pairs
 -- are taken that have no word in common, so that texts of one form do not pass for unrelated, and the tenth in a hundred of these, in the
 -- order of their cosines, counts for unrelated. Cosines are stretched so that it comes to -0.03, about as by the embedded model, by which
--- relevance was fitted; 1 stays 1. Where too few pairs have no word in common nothing is known, and cosines stay as they are. It is measured from
+-- relevance was fitted; 1 stays 1. At 0.35 or less, and where too few pairs have no word in common, they stay as they are. It is measured from
 -- 32 vectors on, and again when there are twice as many. Not to count them each time, the more there are the rarer it is looked.
 create or replace function htm.calibrate_cosines(model text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_memoize = off as $$
 declare
-  me constant text := htm.this_tenant(); anywhere constant uuid := gen_random_uuid(); enough constant integer := 100;
+  me constant text := htm.this_tenant(); anywhere constant uuid := md5(htm.this_tenant())::uuid; enough constant integer := 100;
   known htm.models; wanted integer; counted integer; unrelated float8;
 begin
   select m.* into known from htm.models m where m.tenant = me and m.name = model;
@@ -112,7 +112,7 @@ begin
   from sampled a join sampled b on a.number < b.number and not a.words && b.words
   cross join lateral (select htm.cosine_similarity(a.embedding, b.embedding) as cosine) c
   where c.cosine is not null;
-  update htm.models m set cosine_scale = 1.03 / (1 - case when unrelated is not null then least(0.95, greatest(-0.2, unrelated)) end), measured = wanted
+  update htm.models m set cosine_scale = case when unrelated > 0.35 then 1.03 / (1 - least(0.95, unrelated)) end, measured = wanted
   where m.tenant = me and m.name = model;
 end $$;
 
