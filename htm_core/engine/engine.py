@@ -431,7 +431,8 @@ class Engine:
 
         The caller waits for no commit: the table has it a moment later. It has it at once where others go by the table, in a
         group, and where this process may stop when it has replied, with `embed="now"`. The best hit comes last and has the latest
-        access, each worse one a microsecond before it: so no hit evicts a better one, and the most recent item is the best hit.
+        access, each worse one a microsecond before it: so no hit evicts a better one
+        that came with it, and the most recent item is the best hit. One that was held before may leave by its older time.
         """
         now = self.clock()
         seconds = now.timestamp()
