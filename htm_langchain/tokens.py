@@ -13,7 +13,7 @@ from langchain_core.language_models import BaseChatModel, BaseLanguageModel
 from langchain_core.messages import BaseMessage, SystemMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from htm_core.integration.token_budget import default_tokens
+from htm_core.integration.token_budget import IMAGE_TOKENS, LOW_DETAIL_TOKENS, default_tokens
 
 from .messages import SOURCE
 
@@ -24,10 +24,6 @@ COUNTED_BY_SERVER = ("langchain_anthropic", "langchain_google_genai", "langchain
 # For how many messages of each model the count is kept, and for how many models.
 HELD = 8_192
 MODELS = 8
-# What a picture of unknown size costs at most, about: the largest that Anthropic scales to is 1,600 tokens, and OpenAI's eight
-# tiles are 1,445. In low detail OpenAI charges 85.
-IMAGE_TOKENS = 1_600
-LOW_DETAIL_TOKENS = 85
 # What a file, a recording or a film is counted as, whatever it holds: its bytes as text would be a hundred times too many.
 # A page of a document costs a model from 1,500 to 3,000 tokens.
 MEDIA_TOKENS = {

@@ -22,6 +22,7 @@ from llama_index.core.base.llms.types import (
 )
 
 from htm_core.integration.shorten import Parts, Shortener, texts_within, with_texts_within
+from htm_core.integration.token_budget import IMAGE_TOKENS, LOW_DETAIL_TOKENS
 from htm_core.integration.window import MessageGroup, group_tool_calls, largest, newest_turns
 
 __all__ = ["CountTokens", "Counted", "calls_of", "count", "fit", "largest"]
@@ -30,10 +31,6 @@ CountTokens = Callable[[str], int]
 
 # What a message costs beside its blocks: its role, and what separates it from the next one.
 OVERHEAD = 4
-# What a picture of unknown size costs at most, about: the largest that Anthropic scales to is 1,600 tokens, and OpenAI's eight
-# tiles are 1,445. In low detail OpenAI charges 85.
-IMAGE_TOKENS = 1_600
-LOW_DETAIL_TOKENS = 85
 # What LlamaIndex's own `Memory` counts for these, whatever they hold.
 MEDIA_TOKENS = 256
 DOCUMENT_TOKENS = 2048

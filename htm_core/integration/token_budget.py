@@ -11,6 +11,10 @@ from ..rules.text.fence import indented, label
 from ..types import Mention
 from .origin import origin_of
 
+# What a picture of unknown size costs a model at most, in tokens, about: the largest that Anthropic scales to is 1,600, and
+# OpenAI's eight tiles are 1,445. In low detail OpenAI charges 85.
+IMAGE_TOKENS = 1_600
+LOW_DETAIL_TOKENS = 85
 # Of the entries that were left out, so many are named.
 NAMED = 3
 # No token has more characters, whatever the tokenizer: more of a text is never counted than could fit.
