@@ -18,7 +18,6 @@ from langchain.agents.middleware import (
     omit_payload,
 )
 from langchain.agents.middleware.types import PrivateStateAttr
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
@@ -28,14 +27,13 @@ from htm_core.integration.choices import Choices, check_choices
 from htm_core.integration.deadline import MemorySkipped
 from htm_core.integration.keep import Keep, check_keep
 from htm_core.integration.origin import check_min_trust
-from htm_core.integration.profile_block import SHARE as PROFILE_PART
 from htm_core.integration.scope import check_memory, memory_for
 from htm_core.palace import Consulted
 
 from .answers import held_parts
-from .conversation import Conversation, Conversations, Extent, Key, TurnContext, first_of_turn, is_one_turn
+from .conversation import Conversation, Conversations, Extent, Key, first_of_turn, is_one_turn
 from .grounding import PalaceConsultation, refusal, with_citation, with_evidence
-from .messages import is_from_person, leading_system
+from .messages import leading_system
 from .options import (
     SCOPES,
     check_choice,
@@ -49,15 +47,8 @@ from .options import (
     check_whole,
 )
 from .persist import apersist, brief, persist
-from .retrieval import (
-    PromptRecall,
-    append_to_system,
-    before_question,
-    profile_message,
-    recalled_message,
-    shown_texts,
-    without_shown_files,
-)
+from .request import RequestBuilder
+from .retrieval import PromptRecall
 from .rewriting import Rewrite
 from .run_inputs import is_prompted, is_resumed, note_inputs, present_run, without_prompts
 from .scope import (
@@ -87,21 +78,9 @@ from .threads import (
     user_of_checkpoint,
     with_ids,
 )
-from .tokens import Counters
 from .tools import create_forget_tool, create_recall_tool, create_remember_tool, forgotten_in, without_forgotten
-from .window import fit
 
 _log = logging.getLogger("htm.langchain")
-
-# The budget when neither the user nor the model's profile says one, and the share of a model's input that is used.
-DEFAULT_BUDGET = 16_000
-PROFILE_SHARE = 0.7
-# The largest share of the budget for what is recalled.
-RECALL_SHARE = 0.25
-# When system prompt and tools leave fewer tokens than the first number, the budget cannot be held. The conversation then has
-# as many as the second.
-LEAST_ROOM = 32
-ROOM_BEYOND_BUDGET = 200
 
 TOOLS = ("recall", "remember", "forget")
 
@@ -239,9 +218,12 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         self._consultation = None if palace is None else PalaceConsultation(palace, enforce=enforce)
         self._user = check_name_source(user, what="user")
         self._session = check_name_source(session, what="session")
-        self._budget = None if budget is None else check_whole(budget, least=1, what="budget")
-        self._recall_budget = check_whole(recall_budget, least=0, what="recall_budget")
-        self._profile_budget = check_whole(profile_budget, least=0, what="profile_budget")
+        self._requests = RequestBuilder(
+            budget=None if budget is None else check_whole(budget, least=1, what="budget"),
+            recall_budget=check_whole(recall_budget, least=0, what="recall_budget"),
+            profile_budget=check_whole(profile_budget, least=0, what="profile_budget"),
+            inject=check_choice(inject, ("human", "system"), what="inject"),
+        )
         self._tenant = check_tenant(tenant)
         self._trust_context = trust_context
         if tenant is not None and palace is not None:
@@ -260,9 +242,8 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
             timeout=check_timeout(recall_timeout),
             restore=restore,
             rewrite=check_rewrite(rewrite),
-            profile_budget=self._profile_budget,
+            profile_budget=self._requests.profile_budget,
         )
-        self._inject = check_choice(inject, ("human", "system"), what="inject")
         self._subagents = subagents
         self._name = check_name(name)
         self.tools = _tools(
@@ -270,7 +251,6 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         )
         note_inputs()
         self._conversations = Conversations()
-        self._counters = Counters()
         self._timeout = check_timeout(timeout, what="timeout")
         self._warned: set[str] = set()
 
@@ -333,7 +313,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         response = refusal(consulted)
         if response is None:
             context = run.recall.context(conversation, shown, began_with=run.began_with, restores=run.restores)
-            fitted = self._fitted(with_evidence(request, consulted), context, conversation)
+            fitted = self._requests.fitted(with_evidence(request, consulted), context, conversation)
             response = with_citation(handler(fitted), consulted)
         persist(conversation, response.result)
         return response
@@ -351,7 +331,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
             context = await run.recall.acontext(conversation, shown, began_with=run.began_with, restores=run.restores)
             with held_parts(running_config()) as parts:
                 try:
-                    fitted = self._fitted(with_evidence(request, consulted), context, conversation)
+                    fitted = self._requests.fitted(with_evidence(request, consulted), context, conversation)
                     answer = await handler(fitted)
                 except asyncio.CancelledError:  # the reader has left
                     await apersist(conversation, parts.messages())
@@ -508,69 +488,11 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         except (MemorySkipped, TimeoutError) as error:
             return consultation.unreachable(error)
 
-    def _fitted(
-        self, request: ModelRequest[Any], context: TurnContext, conversation: Conversation
-    ) -> ModelRequest[Any]:
-        """A request with as much of the conversation and of what memory knows as fits the budget."""
-        counts = self._counters.of(request.model)
-        budget = self._budget or _budget_of(request.model)
-        system = [request.system_message] if request.system_message else []
-        room = budget - counts(system, tools=[*request.tools, *_response_schemas(request.response_format)])
-        reserve = min(self._recall_budget, int(budget * RECALL_SHARE))
-        room = room if room >= LEAST_ROOM else ROOM_BEYOND_BUDGET
-        share = min(self._profile_budget, int(budget * PROFILE_PART), room // 4)
-        known = profile_message(conversation, room=share, counts=counts) if context.shows_profile else None
-        room -= counts([known]) if known else 0
-        lead = leading_system(request.messages)
-        messages = [*request.messages[:lead], *context.earlier, *request.messages[lead:]]
-        window = fit(
-            messages,
-            room=max(min(room, ROOM_BEYOND_BUDGET), room - reserve),
-            has_system_prompt=bool(system),
-            counts=counts,
-        )
-        conversation.outgrown = len(window) < len(messages)
-        # The question's middle may be missing in the window.
-        question = [each for each in request.messages if is_from_person(each)][-1:]
-        session = conversation.memory.session
-        note = recalled_message(
-            without_shown_files(context.recalled, session=session, window=window, given=messages),
-            context.question,
-            token=context.token,
-            shown=shown_texts([*window, *question]),
-            limit=context.limit,
-            room=min(reserve, room - counts(window)),
-            counts=counts,
-        )
-        if self._inject == "system":
-            system_message = request.system_message
-            for each in (known, note):
-                system_message = append_to_system(system_message, "" if each is None else str(each.text))
-            return request.override(messages=window, system_message=system_message)
-        shown = before_question(window, note)
-        first = leading_system(shown)
-        return request.override(messages=[*shown[:first], *([known] if known else []), *shown[first:]])
-
 
 def _turn_in(messages: Sequence[AnyMessage]) -> str | None:
     """The first message of the turn that is to be answered; None where there is none."""
     at = first_of_turn(messages)
     return messages[at].id if at < len(messages) else None
-
-
-def _budget_of(model: BaseChatModel) -> int:
-    profile = getattr(model, "profile", None) or {}
-    limit = profile.get("max_input_tokens")
-    return int(limit * PROFILE_SHARE) if isinstance(limit, int) and limit > 0 else DEFAULT_BUDGET
-
-
-def _response_schemas(response_format: Any) -> list[dict[str, Any]]:
-    """The schemas of a structured response, which a provider is sent like tools."""
-    specs = [*getattr(response_format, "schema_specs", ()), getattr(response_format, "schema_spec", None)]
-    return [
-        {"type": "function", "function": {"name": spec.name, "parameters": spec.json_schema}}
-        for spec in specs if spec is not None
-    ]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from htm_core import InvalidInput, Settings
 from htm_langchain import HTMChatMessageHistory, HTMMemoryMiddleware, with_memory
 from htm_langchain.messages import decode, encode
-from htm_langchain.middleware import DEFAULT_BUDGET
+from htm_langchain.request import DEFAULT_BUDGET
 from htm_langchain.tokens import count
 from tests.conftest import Make
 from tests.langchain.models import scripted, texts
