@@ -430,21 +430,22 @@ class Engine:
         """Put recalled nodes into working memory, and count the access.
 
         The caller waits for no commit: the table has it a moment later. It has it at once where others go by the table, in a
-        group, and where this process may stop when it has replied, with `embed="now"`. The best hit comes last and has the latest
-        access, each worse one a microsecond before it: so no hit evicts a better one
-        that came with it, and the most recent item is the best hit. One that was held before may leave by its older time.
+        group, and where this process may stop when it has replied, with `embed="now"`. When not all hits fit, rank decides which of
+        them are held, whichever were held before. The best hit has the latest access, each worse one a microsecond before it: so
+        the most recent item is the best hit.
         """
         now = self.clock()
         seconds = now.timestamp()
         working = self.working
         memory = working.load(now=seconds)
-        held_at = [(hit, now - rank * STEP) for rank, hit in enumerate(hits)][::-1]
-        fresh = [_item_of_hit(hit, at.timestamp()) for hit, at in held_at if hit.node.id not in memory]
-        if fresh and (working.key.shared or self._embed_now):
-            self.report(working.hold(fresh, now=seconds))
-        elif fresh:
-            self.report(working.hold_unwritten(fresh, now=seconds, report=self.report))
-        for hit, at in held_at:
+        held_at = [(hit, now - rank * STEP) for rank, hit in enumerate(hits)]
+        items = [_item_of_hit(hit, at.timestamp()) for hit, at in held_at]
+        is_held = all(item.id in memory for item in items)
+        if not is_held and (working.key.shared or self._embed_now):
+            self.report(working.hold(items, now=seconds))
+        elif not is_held:
+            self.report(working.hold_unwritten(items, now=seconds, report=self.report))
+        for hit, at in held_at[::-1]:
             memory.touch([hit.node.id], now=at.timestamp())
             self.write_behind.count(working.key, [hit.node.id], at=at)
         self.write_behind.seen(self.tenant, self.robot, at=now)

@@ -238,8 +238,8 @@ class WorkingSet:
         return evictions + (() if written is None else self._caught_up(written.at, now=now))
 
     def hold(self, items: Sequence[Item], *, now: float) -> tuple[Eviction, ...]:
-        """Add items, in a transaction of its own."""
-        plan = self.load(now=now).plan(items, now=now)
+        """Hold recalled items, the best first, in a transaction of its own."""
+        plan = self.load(now=now).plan_by_rank(items, now=now)
 
         def write() -> SetChange | None:
             self.await_writing(plan)
@@ -257,12 +257,12 @@ class WorkingSet:
         return self.apply(plan, written, now=now)
 
     def hold_unwritten(self, items: Sequence[Item], *, now: float, report: Report) -> tuple[Eviction, ...]:
-        """Add items at once, and leave it to `write_unwritten` to say so in the table.
+        """Hold recalled items at once, the best first, and leave it to `write_unwritten` to say so in the table.
 
         Until then this process keeps the set, even when nobody else has it. `report` is given the evictions that writing causes.
         """
         memory = self.load(now=now)
-        plan = memory.plan(items, now=now)
+        plan = memory.plan_by_rank(items, now=now)
         with self._order:
             evictions = memory.apply(plan, now=now)
             self._unwritten.add(plan)

@@ -189,3 +189,34 @@ def test_many_threads_that_add_the_same_items_count_each_once() -> None:
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(lambda n: memory.add(item(f"{n % 50}"), now=NOW), range(800)))
     assert (len(memory), memory.tokens, memory.reserved) == (50, 500, 0)
+
+
+def test_a_recall_takes_the_room_of_its_own_worse_hits_before_that_of_what_is_more_important() -> None:
+    memory = filled(item("vital", importance=9, age=3), item("worse", age=2), item("last", age=1))
+    plan = memory.plan_by_rank([item("best"), item("worse"), item("last")], now=NOW)
+    assert (ids(plan.admitted), gone(plan.victims), plan.reserved) == (["best"], ["last"], 0)
+    memory.apply(plan, now=NOW)
+    assert sorted(ids(memory.items)) == ["best", "vital", "worse"]
+
+
+def test_all_but_the_best_hit_evict_only_what_has_a_lower_keep_score() -> None:
+    memory = filled(*[item(f"vital {n}", importance=9, age=n) for n in range(3)])
+    plan = memory.plan_by_rank([item("best"), item("second"), item("vital too", importance=9)], now=NOW)
+    assert (ids(plan.admitted), gone(plan.victims)) == (["best"], ["vital 2"])
+    assert [(each.item.id, each.reason) for each in plan.refused] == [("second", "no room"), ("vital too", "no room")]
+
+
+def test_a_recall_that_is_held_already_changes_nothing() -> None:
+    memory = filled(item("a", age=2), item("b", age=1), item("c"))
+    plan = memory.plan_by_rank([item("c"), item("a"), item("b")], now=NOW)
+    assert (plan.admitted, plan.refused, plan.victims, plan.reserved) == ((), (), (), 0)
+
+
+def test_a_hit_that_another_plan_moves_stays_as_that_plan_has_it() -> None:
+    memory = filled(item("a", age=2), item("b", age=1), item("c"))
+    other = memory.plan([item("d"), item("b")], now=NOW)  # "a" leaves, "b" stays
+    plan = memory.plan_by_rank([item("a"), item("b"), item("e", 20)], now=NOW)
+    assert [(each.item.id, each.reason) for each in plan.refused] == [("a", "moving"), ("e", "no room")]
+    memory.apply(plan, now=NOW)
+    memory.apply(other, now=NOW)
+    assert sorted(ids(memory.items)) == ["b", "c", "d"]

@@ -480,11 +480,19 @@ def test_what_comes_back_while_it_is_let_go_stays(
     one.hold(items[:2], now=time.time())
     real = working_sets.retry_transaction
 
+    def say_again() -> None:
+        """Write it and hold it, as `remember` does."""
+        plan = one.load(now=time.time()).plan(items[:1], now=time.time())
+        one.await_writing(plan)
+        with memory._engine.transaction() as connection:
+            written = one.write(connection, plan)
+        one.apply(plan, written, now=time.time())
+
     def meanwhile(write: Callable[[], Any]) -> Any:
-        """Let another thread hold it again, once its removal is committed and before it is carried out."""
+        """Let another thread say it again, once its removal is committed and before it is carried out."""
         monkeypatch.setattr(working_sets, "retry_transaction", real)
         written = real(write)
-        thread = threading.Thread(target=lambda: one.hold(items[:1], now=time.time()))
+        thread = threading.Thread(target=say_again)
         thread.start()
         thread.join()
         return written

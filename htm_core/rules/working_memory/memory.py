@@ -116,6 +116,13 @@ class WorkingMemory:
         """
         return self._planned(list(map(_checked, items)), PlanBuilder.admit_all, now=now)
 
+    def plan_by_rank(self, items: Sequence[Item], *, now: float) -> Plan:
+        """Plan to hold what one recall has found, the best first, as `plan` does; those that are held already count among them.
+
+        When not all of them fit, the best stay, whichever were held before, and the rest leaves. None evicts a better one.
+        """
+        return self._planned(list(map(_checked, items)), PlanBuilder.admit_by_rank, now=now)
+
     def _planned(
         self, items: Sequence[Item], bring: Callable[[PlanBuilder, Sequence[Item]], None], *, now: float
     ) -> Plan:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from typing import Literal
@@ -98,6 +98,41 @@ class PlanBuilder:
             self._evict(key)
         self._take(item)
 
+    def admit_by_rank(self, items: Sequence[Item]) -> None:
+        """Let items come in anew, the best first, held or not: rank decides among them, the policy about all others.
+
+        None evicts another. The first makes room as any item does; each later one evicts only what has a lower keep-score than
+        itself. From the first that finds no room on, all stay out, and leave if they were held. What stays is not in the plan.
+        """
+        view, key = self.view, self.view.ranking.key
+        self.refused += [Refusal(item=item, reason="moving") for item in items if item.id in view.leaving]
+        free = [i for i in items if i.id not in view.leaving and not (i.id in view.held and i.id in view.wanted)]
+        known = {item.id: held for item in free if (held := self._withdraw(item.id))}
+        sizes = {item.id: known.get(item.id, item).tokens for item in free}
+        self.refused += [Refusal(item=item, reason="oversize") for item in free if sizes[item.id] > view.budget]
+        fitting = [item for item in free if sizes[item.id] <= view.budget]
+        came = 0
+        for item in fitting:
+            deficit = sizes[item.id] - self.room
+            below = key(item, self.now) if came and deficit > 0 else None
+            victims = self._candidates.covering(deficit, besides=None, below=below)
+            if victims is None:
+                break
+            for each in victims:
+                self._evict(each)
+            self.room -= sizes[item.id]
+            came += 1
+        self.refused += [Refusal(item=item, reason="no room") for item in fitting[came:]]
+        for item in fitting[:came]:
+            if item.id in known:
+                self.leaving.remove(item.id)
+            else:
+                self.incoming[item.id] = item
+        for item in fitting[came:]:
+            if (held := known.get(item.id)) is not None:
+                policy, score = view.ranking.name, key(held, self.now)[0]
+                self.victims.append(Eviction(item=held, policy=policy, score=score, at=self.now))
+
     def fill(self, items: Iterable[Item]) -> None:
         """Add all items, then evict the lowest keep-scores of the whole until it fits; an oversize item leaves too."""
         for item in items:
@@ -160,17 +195,18 @@ class _Candidates:
         self._held: Iterator[Key] | None = None
         self._head: Key | None = None  # the held item in the heap; when it leaves the heap, the next one is read
 
-    def covering(self, deficit: int, *, besides: str | None) -> list[Key] | None:
-        """Take the lowest until their tokens cover the deficit; None, with none taken, if all together do not."""
+    def covering(self, deficit: int, *, besides: str | None, below: Key | None = None) -> list[Key] | None:
+        """Take the lowest, all `below` a key, until their tokens cover the deficit; None, with none taken, if they do not."""
         taken: list[Key] = []
         while deficit > 0:
             key = self._lowest(besides)
             item = self._builder.known(key[-1]) if key else None
-            if key is None or item is None:
+            if key is not None:
+                taken.append(key)
+            if key is None or item is None or (below is not None and key > below):
                 for each in taken:
                     self._offer(each)
                 return None
-            taken.append(key)
             deficit -= item.tokens
         return taken
 
