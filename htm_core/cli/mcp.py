@@ -29,6 +29,10 @@ def mcp(
             "--budget", "-b", min=200, max=50_000, help="Tokens of an answer at most, where none are asked for."
         ),
     ] = DEFAULT_BUDGET,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Offer the tools that only read.")] = False,
+    ignore_unknown: Annotated[
+        bool, typer.Option("--ignore-unknown", help="Ignore arguments that a tool does not have, and say so.")
+    ] = False,
 ) -> None:
     """Serve these memories to a client of the Model Context Protocol over stdin and stdout, until it closes stdin."""
     if common.json:
@@ -42,7 +46,8 @@ def mcp(
     threading.Thread(target=opened.warm, daemon=True).start()
     threading.Thread(target=_end_with_parent, args=(os.getppid(), opened), daemon=True).start()
     try:
-        asyncio.run(serve_stdio(build_server(opened, budget=budget)))
+        server = build_server(opened, budget=budget, read_only=read_only, ignore_unknown=ignore_unknown)
+        asyncio.run(serve_stdio(server))
     finally:
         opened.close()
 

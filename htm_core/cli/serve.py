@@ -39,6 +39,9 @@ def run(
         float, typer.Option("--drain", min=0, help="Seconds to go on after SIGTERM, while /ready says that it stops.")
     ] = 3.0,
     ui: Annotated[bool, typer.Option("--ui", help="Also serve the inspector, at /ui.")] = False,
+    ignore_unknown: Annotated[
+        bool, typer.Option("--ignore-unknown", help="Ignore arguments that a tool at /mcp does not have, and say so.")
+    ] = False,
     worker: Annotated[
         bool, typer.Option("--worker/--no-worker", help="Do pending jobs in this process, or leave them to htm worker.")
     ] = True,
@@ -51,7 +54,7 @@ def run(
     settings = ServerSettings(
         host=host, port=port, anonymous=anonymous, rate=rate, burst=burst, max_body=max_body, drain=drain
     )
-    made = application(common, settings, works=worker)
+    made = application(common, settings, works=worker, ignore_unknown=ignore_unknown)
     if ui:
         from ..server.inspector.mounted import Inspector  # it needs more than the verbs do
         from ..server.inspector.mounted import mounted as inspector_mounted
@@ -67,7 +70,9 @@ def run(
         shutdown()
 
 
-def application(common: CommonOptions, settings: ServerSettings, *, works: bool) -> Application:
+def application(
+    common: CommonOptions, settings: ServerSettings, *, works: bool, ignore_unknown: bool = False
+) -> Application:
     """The application for these options. What else is served beside it is mounted here: MCP, where its extra is installed."""
     process = common.settings(works=works)
 
@@ -86,5 +91,5 @@ def application(common: CommonOptions, settings: ServerSettings, *, works: bool)
     if find_spec("mcp") is not None:
         from ..server.mcp.mounted import mounted
 
-        made.mount(mounted(made.memories))
+        made.mount(mounted(made.memories, ignore_unknown=ignore_unknown))
     return made

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -179,6 +180,70 @@ def test_a_lone_surrogate_is_answered_and_stdout_has_the_protocol_alone(serve: S
     assert answers[1]["result"]["protocolVersion"] == "2024-11-05"
     assert "lone surrogate" in answers[2]["error"]["message"]
     assert "Remembered" in answers[3]["result"]["content"][0]["text"]
+
+
+def test_what_is_no_message_is_answered_and_the_next_one_too(serve: Serve) -> None:
+    given = serve("--read-only")
+    call = {
+        "jsonrpc": "2.0",
+        "id": 9,
+        "method": "tools/call",
+        "params": {"name": "recall", "arguments": {"tags": [1] * 300_000}},
+    }
+    lines = [
+        "{broken", "[" * 100_000, '[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', '{"jsonrpc": "2.0", "id": 2, "method": "ping", "params": []}',
+        '{"jsonrpc": "2.0", "id": 85.5, "method": "ping"}', '{"id": 3}', json.dumps(call),
+    ]  # fmt: skip
+    first = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+    begin = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": first}
+    with subprocess.Popen(
+        [given.command, *given.args], env=given.env, cwd=given.cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as server:
+        assert server.stdin
+        assert server.stdout
+        server.stdin.write("".join(f"{each}\n" for each in ["", *lines, json.dumps(begin)]).encode())
+        server.stdin.flush()
+        answers = [json.loads(server.stdout.readline()) for _ in [*lines, begin]]
+        server.stdin.close()
+        assert server.wait(20) == 0
+    codes = {-32700: 2, -32600: 5}
+    assert Counter(each["error"]["code"] for each in answers if "error" in each) == codes
+    assert {each["id"] for each in answers} == {None, 0, 2, 3, 9}
+    assert all(len(json.dumps(each)) < 1_000 for each in answers if "error" in each)
+
+
+def test_a_server_that_only_reads_offers_no_tool_that_writes(serve: Serve, make: Make) -> None:
+    with make(embedder="minilm") as memory:
+        memory.remember("The cat is called Mia.")
+
+    async def session() -> None:
+        async with Client(serve("--read-only")) as client:
+            assert all(
+                each.annotations and each.annotations.read_only_hint for each in (await client.list_tools()).tools
+            )
+            assert "Mia" in await ask(client, "recall", query="What is the cat called?")
+            assert "may only read" in await refused(client, "remember", content="The dog is called Max.")
+
+    asyncio.run(session())
+
+
+def test_arguments_that_a_client_adds_are_ignored_where_that_is_wanted_and_said(serve: Serve) -> None:
+    added = {"toolCallId": "call_1", "sessionId": "n8n", "action": "sendMessage", "chatInput": "x" * 100_000}
+
+    async def session() -> None:
+        async with Client(serve("--ignore-unknown")) as client:
+            result = await client.call_tool("remember", {"content": "The cat is called Mia.", **added})
+            said, note = [each.text for each in result.content]  # type: ignore[union-attr]
+            assert not result.is_error
+            assert said.startswith("Remembered")
+            assert all(name in note for name in added)
+            assert len(note) < 300
+            for name in ("user", "user_id", "userName", "tenant", "tenantId", "robot", "owner", "session", "scope"):
+                assert f"'{name}', which is none of them" in await refused(client, "recall", query="cat", **{name: "x"})
+        async with Client(serve()) as client:
+            assert "'toolCallId', which is none of them" in await refused(client, "recall", query="cat", **added)
+
+    asyncio.run(session())
 
 
 def test_a_database_that_is_down_is_an_answer_and_the_server_lives(serve: Serve) -> None:

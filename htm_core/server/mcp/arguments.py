@@ -17,6 +17,8 @@ LEAST_BUDGET, MOST_BUDGET = 200, 50_000
 MOST_SAID = 200
 MOST_UNKNOWN = 20  # names that an error is about
 SHOWN = 60  # characters of a value that an error quotes
+# What a name says that could mean whose memory it is, with "id" or "name" behind it or not.
+WHOSE = frozenset({"tenant", "user", "robot", "owner", "scope"})
 
 
 def _listed(value: Any) -> Any:
@@ -151,6 +153,20 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
     if plain.get("default", ...) is None:
         del plain["default"]
     return plain
+
+
+def without_unknown(arguments: type[Arguments], given: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The arguments without those that a tool does not have and that decide nothing, and the note that says so."""
+    fields = arguments.model_fields
+    ignored = [name for name in given if name not in fields and not _says_whose(name)]
+    names = ", ".join(f"{name!a:.{SHOWN}}" for name in ignored[:MOST_UNKNOWN])
+    kept = {name: value for name, value in given.items() if name in fields or _says_whose(name)}
+    return kept, [f"(Ignored: {names}. The arguments are {', '.join(fields)}.)"] if ignored else []
+
+
+def _says_whose(name: str) -> bool:
+    bare = name[:SHOWN].casefold().replace("_", "").replace("-", "")
+    return bare == "session" or bare.removesuffix("id").removesuffix("name") in WHOSE
 
 
 def read_arguments(tool: str, arguments: type[Arguments], given: dict[str, Any]) -> Any:

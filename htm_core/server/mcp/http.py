@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -10,7 +11,9 @@ from typing import Any
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
-from .server import MemoryFor, build_server
+from ..http import JSON, Answer, ASGIApp, Message, Receive, Scope, Send
+from .messages import refusal
+from .server import MemoryFor, ReadsOnly, build_server
 from .tools import DEFAULT_BUDGET
 
 BODY = 8 << 20  # bytes of a request: more than a memory may have
@@ -25,7 +28,7 @@ class StreamableHTTP:
     app = Starlette(routes=[Route("/mcp", endpoint=mcp.endpoint)], lifespan=lambda app: mcp.run())
     """
 
-    endpoint: StreamableHTTPASGIApp
+    endpoint: ASGIApp
     _manager: StreamableHTTPSessionManager
 
     def run(self) -> AbstractAsyncContextManager[None]:
@@ -40,6 +43,8 @@ def streamable_http(
     allowed_hosts: Sequence[str] | None = LOOPBACK,
     allowed_origins: Sequence[str] = (),
     max_body: int = BODY,
+    read_only: bool | ReadsOnly = False,
+    ignore_unknown: bool = False,
 ) -> StreamableHTTP:
     """The endpoint of the Model Context Protocol for an ASGI application.
 
@@ -52,6 +57,8 @@ def streamable_http(
             server on the reader's machine by a name of its own. None allows all: for an application that checks it itself.
         allowed_origins: What the header Origin may be where there is one, likewise.
         max_body: Bytes of a request at most.
+        read_only: Offer and do the tools that only read, for all requests or for those of which the function says so.
+        ignore_unknown: Leave out arguments that a tool does not have, and say so, as for `build_server`.
 
     The application refuses who has no right to ask, before a request gets here. Every request stands for itself, and is answered
     in JSON.
@@ -62,7 +69,34 @@ def streamable_http(
         allowed_origins=list(allowed_origins),
     )
     manager = StreamableHTTPSessionManager(
-        app=build_server(memory_for, budget=budget), json_response=True, stateless=True, security_settings=security,
-        max_request_body_size=max_body,
+        app=build_server(memory_for, budget=budget, read_only=read_only, ignore_unknown=ignore_unknown), json_response=True,
+        stateless=True, security_settings=security, max_request_body_size=max_body,
     )  # fmt: skip
-    return StreamableHTTP(StreamableHTTPASGIApp(manager), manager)
+    return StreamableHTTP(_Endpoint(StreamableHTTPASGIApp(manager), max_body), manager)
+
+
+@dataclass(frozen=True, slots=True)
+class _Endpoint:
+    """The SDK's endpoint, behind a look at the size of each message."""
+
+    app: Any
+    max_body: int
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, as ASGI calls it."""
+        came: deque[Message] = deque()
+        body, more = bytearray(), scope["type"] == "http"
+        while more and len(body) <= self.max_body:  # what is longer the SDK refuses
+            came.append(await receive())
+            body += came[-1].get("body", b"")
+            more = came[-1].get("more_body", False)
+        refused = None if more else await refusal(bytes(body), broken=False)
+        if refused is not None:
+            said = refused.model_dump_json(by_alias=True).encode()
+            await Answer(status=413, body=said, headers={"content-type": JSON}).send(send)
+            return
+
+        async def again() -> Message:
+            return came.popleft() if came else await receive()
+
+        await self.app(scope, again, send)

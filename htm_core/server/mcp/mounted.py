@@ -14,12 +14,15 @@ PATH = "/mcp"
 ROBOT = "default"
 
 
-def mounted(memories: Memories) -> Mounted:
-    """What to mount. A token must be one that may write: a client is told all ten tools, and some of them write.
+def mounted(memories: Memories, *, ignore_unknown: bool = False) -> Mounted:
+    """What to mount. A client is told all ten tools, or with a token that may only read those that do.
 
     Whose memory it is comes from the token. Host and Origin were checked before, as for every request.
     """
-    mcp = streamable_http(lambda request: request.scope["htm.memory"], allowed_hosts=None)
+    mcp = streamable_http(
+        lambda request: request.scope["htm.memory"], allowed_hosts=None, ignore_unknown=ignore_unknown,
+        read_only=lambda request: not request.scope["htm.identity"].may("write"),
+    )  # fmt: skip
 
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":  # a request stands for itself: there is no stream to open, and no session to end
@@ -31,4 +34,4 @@ def mounted(memories: Memories) -> Mounted:
         async with memories.of(whose) as memory:
             await mcp.endpoint(cast("Any", {**scope, "htm.memory": memory}), receive, cast("Any", send))
 
-    return Mounted(path=PATH, app=endpoint, scope="write", lifespan=mcp.run)
+    return Mounted(path=PATH, app=endpoint, lifespan=mcp.run)

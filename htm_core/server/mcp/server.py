@@ -18,15 +18,16 @@ from mcp.shared.exceptions import MCPError
 
 from ... import HTMError, InvalidInput, Memory, NotFound, __version__
 from . import prompts, resources
-from .arguments import LEAST_BUDGET, MOST_BUDGET
+from .arguments import LEAST_BUDGET, MOST_BUDGET, without_unknown
 from .shown import told
-from .tools import DEFAULT_BUDGET, TOOLS, tool_of
+from .tools import DEFAULT_BUDGET, TOOLS, Served, tool_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
 Request = ServerRequestContext[Any, Any]
 # The memory of whoever asks. It is given the HTTP request (Starlette's), or None over stdio, and is called in a thread.
 MemoryFor = Callable[[Any], Memory]
+ReadsOnly = Callable[[Any], bool]  # of the same request
 
 NAME = "htm-memory"
 INSTRUCTIONS = (
@@ -37,13 +38,22 @@ UNEXPECTED = "Something went wrong in the memory server; its log says what. Go o
 _log = logging.getLogger("htm.mcp")
 
 
-def build_server(memory_for: MemoryFor, *, budget: int = DEFAULT_BUDGET) -> Server[Any]:
+def build_server(
+    memory_for: MemoryFor,
+    *,
+    budget: int = DEFAULT_BUDGET,
+    read_only: bool | ReadsOnly = False,
+    ignore_unknown: bool = False,
+) -> Server[Any]:
     """A server with the ten tools, the resources and the prompt.
 
     Args:
         memory_for: Finds the memory of whoever asks: tenant, user, robot and session are its own, and no client can name others.
             It is called for each request, in a thread, with the HTTP request or with None over stdio. It may raise `HTMError`.
         budget: The most tokens of an answer, from 200 to 50,000, where a call names none.
+        read_only: Offer and do the tools that only read; or a function that says so of each request, as `memory_for` is called.
+        ignore_unknown: Leave out arguments that a tool does not have, and say so beside the answer, instead of refusing them: for
+            clients that add some of their own. Names that could mean whose memory it is are refused all the same.
 
     Raises `InvalidInput` for another budget.
     """
@@ -52,24 +62,33 @@ def build_server(memory_for: MemoryFor, *, budget: int = DEFAULT_BUDGET) -> Serv
             f"expected budget to be a whole number of tokens from {LEAST_BUDGET} to {MOST_BUDGET:,}, got {budget!r}"
         )
 
-    async def list_tools(_request: Request, _params: Any) -> types.ListToolsResult:
-        """The ten tools."""
-        return types.ListToolsResult(tools=[each.told() for each in TOOLS.values()])
+    def tools(request: Request) -> dict[str, Served]:
+        """The tools that whoever asks may use."""
+        reads = read_only(request.request) if callable(read_only) else read_only
+        return {name: each for name, each in TOOLS.items() if each.read_only or not reads}
+
+    async def list_tools(request: Request, _params: Any) -> types.ListToolsResult:
+        """The ten tools, or those of them that only read."""
+        return types.ListToolsResult(tools=[each.told() for each in tools(request).values()])
 
     async def call_tool(request: Request, params: types.CallToolRequestParams) -> types.CallToolResult:
         """What a tool answers, or says when it refuses."""
 
-        def answer() -> str:
-            """What it answers, found in a thread."""
-            return tool_of(params.name).answer(memory_for(request.request), params.arguments or {}, budget=budget)
+        def answer() -> list[str]:
+            """What it answers, found in a thread, and what was left out of the arguments."""
+            tool = tool_of(params.name, tools(request))
+            given, notes = params.arguments or {}, list[str]()
+            if ignore_unknown:
+                given, notes = without_unknown(tool.arguments, given)
+            return [tool.answer(memory_for(request.request), given, budget=budget), *notes]
 
         try:
-            return _result(await _in_thread(answer))
+            return _result(*await _in_thread(answer))
         except HTMError as error:
-            _log.info("%a failed (%s)", params.name, type(error).__name__)
+            _log.info("%.80a failed (%s)", params.name, type(error).__name__)
             return _result(told(error), is_error=True)
         except Exception:
-            _log.exception("%a failed", params.name)
+            _log.exception("%.80a failed", params.name)
             return _result(UNEXPECTED, is_error=True)
 
     async def list_resources(
@@ -117,8 +136,10 @@ def sayable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _result(text: str, *, is_error: bool = False) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(type="text", text=sayable(text))], is_error=is_error)
+def _result(*texts: str, is_error: bool = False) -> types.CallToolResult:
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=sayable(text)) for text in texts], is_error=is_error
+    )
 
 
 async def _in_thread(work: Callable[[], T]) -> T:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import AsyncIterator
 from io import TextIOWrapper
 from typing import Any, cast
 
 import anyio
-import mcp_types as types
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
-from pydantic_core import from_json
 
-UNREADABLE = (
-    "expected text that can be said in UTF-8, got a lone surrogate (half of a character); send the whole character, or leave "
-    "it out"
-)
+from .messages import refusal
 
 
 class _Lines:
@@ -30,28 +24,11 @@ class _Lines:
 
     async def __aiter__(self) -> AsyncIterator[str]:
         async for line in self._lines:
-            id = _unreadable_id(line)
-            if id is None:
+            error = await refusal(line, broken=True)
+            if error is None:
                 yield line
             else:
-                error = types.ErrorData(code=types.INVALID_PARAMS, message=UNREADABLE)
-                await self.write.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=id, error=error)))
-
-
-def _unreadable_id(line: str) -> str | int | None:
-    """The id of a request that only a lenient reader can read; None for any other line."""
-    if "\\ud" not in line and "\\uD" not in line:
-        return None
-    try:
-        from_json(line)
-    except ValueError:
-        try:
-            read = json.loads(line)
-        except (ValueError, RecursionError):
-            return None
-        id = read.get("id") if isinstance(read, dict) else None
-        return id if isinstance(id, str | int) and not isinstance(id, bool) else None
-    return None
+                await self.write.send(SessionMessage(error))
 
 
 async def serve_stdio(server: Server[Any]) -> None:

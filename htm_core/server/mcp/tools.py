@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -224,8 +224,9 @@ TOOLS: dict[str, Served] = {
 }  # fmt: skip
 
 
-def tool_of(name: str) -> Served:
-    """The tool of a name; raises `InvalidInput`."""
-    if name not in TOOLS:
-        raise InvalidInput(f"expected one of the tools {', '.join(TOOLS)}, got {name!a:.80}")
-    return TOOLS[name]
+def tool_of(name: str, offered: Mapping[str, Served]) -> Served:
+    """The tool of a name among those that are offered; raises `InvalidInput`."""
+    if name not in offered:
+        why = ", since this client may only read" if name in TOOLS else ""
+        raise InvalidInput(f"expected one of the tools {', '.join(offered)}{why}, got {name!a:.80}")
+    return offered[name]
