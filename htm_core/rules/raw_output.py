@@ -1,118 +1,120 @@
-"""Recognise raw output of a tool: listings, tables, configuration, code, logs, replies of servers. A summary is in words."""
+"""Recognise raw output of a tool: listings, tables, configuration, code, logs, replies of servers. A summary is in words.
+
+A text is measured: how many of its pieces are marks, such as paths, hashes, options, calls, columns and pairs of a name and a
+value, and how many are words. What a sentence quotes as code counts as neither, and so do addresses. Beside the measure there are
+a few shapes that no note has, whatever its words are: a prompt, lines that begin with a time to the second, a file of settings.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
+
+# Of marks and words together: so many marks make raw output where sentences or points of a list are, or a single line; and so many
+# where lines follow each other without a stop, as a tool writes.
+SHARE, SHARE_WITHOUT_STOPS = 1 / 2, 1 / 5
+MIN_NAMES = 6  # lines of one piece each: so many are a listing
 
 # In these "^" and "$" are the ends of a line.
-_IN = r"^[^\S\n]"  # where a line begins with blanks: "\s" would go on through empty lines, from each of them again
-_KINDS = (
-    (r"\A\s*[\[{](?s:.*)[\]}]\s*\Z", "JSON"),
-    (r"[\[{]\s*[\"'][\w .$/-]+[\"']\s*:", "JSON"),
-    (r"(?i)^[^\S\n]*<(?:\?xml|!doctype|html|[a-z]+[ >])", "markup"),
-    (r"(?i)</[a-z][\w-]*>(?s:.*)</[a-z][\w-]*>", "markup"),
-    (r"^Traceback \(most recent call last\)|^Exception in thread ", "a stack trace"),
-    (rf"{_IN}+File \".+\", line \d+|{_IN}+at [\w.$]+\(", "a stack trace"),
-    (r"^```", "a block of code"),
-    (rf"{_IN}*(?:async )?def \w+\((?>.*\)).*:\s*$|{_IN}*class \w+(?:\(.*\))?:\s*$|{_IN}*function \w+\(", "code"),
-    (r"^(?:import [\w.]+|from [\w.]+ import .+)\s*$|^#include [<\"]", "code"),
-    (r"\A(?>(?s:.*?)\{\s*$)(?s:.*)^[^\S\n]*\}", "code"),
-    (r"\bfunction\s*\w*\([\w, ]*\)\s*\{|=>\s*\{|\b(?:var|let|const) \w+\s*=.{0,300};", "code"),
-    *((rf"\A(?>(?s:.*?)^[^\S\n]*{one}\b)(?s:.+)\b{other}\b", "SQL")
-      for one, other in (("SELECT", "FROM"), ("INSERT INTO", "VALUES"), ("UPDATE", "SET"))),
-    (r"^[^\S\n]*(?:DELETE FROM|CREATE TABLE|CREATE INDEX)\b", "SQL"),
-    (r"^\[?[A-Z]\w+\(\w+=['\"\[{(]", "a dump of objects"),
-    (r"(?i)^HTTP/\d(?:\.\d)? \d{3}|^(?:content-type|date|server):\s|^[<>] HTTP/|^> [A-Z]+ /", "a raw reply of a server"),
-    (r"^(?:\$|>>>|#) \S", "a terminal's transcript"),
-    (r"^(?:diff --git|@@ -\d+)", "a diff"),
-    (r"^commit [0-9a-f]{40}$|^On branch \S+$|^[^\S\n]+(?:modified|deleted|new file|renamed):\s", "output of git"),
-    (r"^[dlcbps-](?:[rwxsStT-]){9}[.+@]?\s|^[^\S\n]*+[│ ]*+[├└]── ", "a listing of files"),
-    (r"^\d+ bytes from |^PING \S+ \(|\bicmp_seq=\d", "output of a terminal"),
-    (r"^npm (?:WARN|ERR)|^[^\S\n]+\d+:\d+\s+(?:error|warning)\s", "output of a terminal"),
-    (r"^=+ .+ =+$|^collected \d+ items?|^Collecting \S+$|^Successfully installed \S", "output of a terminal"),
-    (r"\"(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) /\S* HTTP/\d|^[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d \S+ \S+:", "a log"),
-)  # fmt: skip
-_PATTERNS = [(re.compile(pattern, re.M), kind) for pattern, kind in _KINDS]
-_ENCODED = re.compile(
-    r"(?<![A-Za-z0-9+/=_-])(?=[A-Za-z0-9+/=_-]*\d)(?=[A-Za-z0-9+/=_-]*[a-z])(?=[A-Za-z0-9+/=_-]*[A-Z])[A-Za-z0-9+/=_-]{100,}"
+_SIGNS = [
+    (re.compile(pattern, re.M), kind)
+    for pattern, kind in (
+        (r"\A\s*[\[{]\s*[\"'\d{(](?s:.*)[\]}]\s*\Z", "JSON"),
+        (r"^(?:\$|>>>) [A-Za-z./]|^\[?[\w.-]+@[\w.-]+[: ][^\s$#]*[$#] \S|^(?:stdout|stderr):", "a terminal's transcript"),
+        (r"^Traceback \(|^[^\S\n]+at \S*[.(:/\[]", "a stack trace"),
+        (r"^@@ -\d|^\d+(?:,\d+)?[acd]\d+(?:,\d+)?$", "a diff"),
+        (r"^commit [0-9a-f]{40}$|^On branch \S+$|^[^\s\d:][^\s:]*:[^\s:]+:", "output of a tool"),  # also "file:line:"
+        (r"^npm (?:WARN|ERR!|warn|error)\b|^(?:Collecting|Successfully installed) \S+$|^# (?:HELP|TYPE) \S", "output of a tool"),
+        (r"^[dlcbps-](?:[r-][w-][xsStT-]){3}|^={9,} .+ ={9,}$", "output of a tool"),
+        (r"^(?:< )?HTTP/\d\S* \d{3}\b", "a reply of a server"),
+        (r"^#!/|^[^\S\n]*(?:async )?def \w+\(|^from [\w.]+ import \S|^import [\w.]+$", "code"),
+        (r"\A\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|WITH)\b(?s:.*)\b(?:FROM|INTO|SET|TABLE|INDEX|VIEW)\b", "SQL"),
+        (r"^-----BEGIN |[A-Za-z0-9+/]{100,}|^[A-Za-z0-9+/]{60,}={0,2}$", "encoded data"),
+    )
+]  # fmt: skip
+_FENCED = re.compile(r"^```(?s:.*?)(?:^```|\Z)", re.M)
+_BRACED = re.compile(r"\{[^{}]*\}")
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_QUOTED = re.compile(r"`[^`\n]*`|https?://\S+|(?<![\w.+-])[\w.+-]++@[\w.-]+\.[A-Za-z]{2,}\b")
+_PIECE = re.compile(r"[!-~]+|[\u2500-\u259f]+")
+_EDGES = ".,;:!?\"'()[]<>*_"  # which a word may have around it, as an emphasis of Markdown
+_MARK = re.compile(
+    r"[{}<>|\\]|\w=|=\w|=>|^[^\w=]?=$|\^\^|\+\+|&&|::|\w_\w|\w@\w|\$[A-Za-z]"
+    r"|[A-Za-z]\.[A-Za-z]{2}|\d\.\d+\.\d+\.\d|[A-Za-z]-\d+\.\d|\bv\d+\.\d|\d:\d\d:\d\d"  # names with dots, versions, times
+    r"|[A-Za-z]{3}/[A-Za-z]{3}|^[~.]{0,2}/\w|/[\w-]+[/.]\w|://"  # paths
+    r"|[A-Za-z]\d+[A-Za-z]|\d[A-Za-z]+\d"  # hashes and other ids
+    r"|[,;:][A-Za-z\"'/(\[]|[A-Za-z\"')\]][,;:]\w|\w\(\)|\w[(\[](?![A-Za-z]{1,5}[)\]])"  # no space where words have one
+    r"|^--[A-Za-z]|^-[A-Za-z0-9]$|^-[A-Z]\w"  # options
 )
-_ENCODED_LONG = re.compile(r"[A-Za-z0-9+/=_-]{200,}")
-_LOG_LINE = re.compile(
-    r"^\s*\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|^\s*\[?\d\d:\d\d:\d\d|\b(?:DEBUG|INFO|WARN(?:ING)?|ERROR)\b[:\]| ]"
+_MARKED_END = re.compile(r"[\"']:|[)\]\"'}];$")  # a key of JSON, the end of a statement
+_GAP = re.compile(r"[^\s.!?](?: {2,}|\t+ *)(?=\S)")  # between columns
+# Outside of ASCII each letter counts as a word, since many scripts have no spaces. Capitals are frequent in code and in talk.
+_WORD = re.compile(r"[^\W\d_A-Za-z]|[A-Za-z][^\W\d_A-Z]+")
+_STOP = re.compile(
+    r"(?<!\w)(?:[^\W\d_]+[,;]?\s){3}[^\W\d_]++[.!?…]|[。！？।؟]"  # noqa: RUF001
+    r"|^[^\S\n]*(?:[-*•–]|\d{1,2}[.)]) (?:\S+ ){2}\S",  # noqa: RUF001
+    re.M,
 )
-_SETTING = re.compile(r"^\s*(?:export )?[\w.-]+\s*=")
-_SECTION = re.compile(r"^\[[\w.:\" -]+\]$")
-_KEY = re.compile(r"^\s*(?:- )?[\w.\"'/-]+:(?:\s|$)")
-_NESTING = re.compile(r"^\s*(?:- )?[\w.\"'/-]+:\s*$")
-_HASH = re.compile(r"^[0-9a-f]{7,40} \S")
-_PAIR = re.compile(r"^[^\t]+\t[^\t]+$|^[\w -]+: {2,}\S")
-_COLUMNS = re.compile(r"\S(?: {2,}|\t)\S")
-
-MIN_NAMES = 6  # lines of one word each: so many are a listing
+_STAMP = re.compile(r"\d\d:\d\d:\d\d")
+_BEFORE_NO_STAMP = re.compile(r"(?![A-Z][a-z]{2}$)[A-Za-z]?[a-z]+")  # a word, but no short name of a day or a month
+_SINCE_START = re.compile(r"\[ *\d+\.\d+\]")
+_HASH = re.compile(r"(?=[a-f]*\d)[0-9a-f]{7,40} \S")
+_SETTING = re.compile(r"\s*(?:- )?[a-z][\w.-]*:(?: \S+)?")
+_FIELD = re.compile(r"\s+[A-Za-z][\w ()/-]{0,40}:(?: |$)")
+_NO_WORD = re.compile(r"[\d./_]")
 
 
 def raw_output(text: str) -> str | None:
     """The kind of raw tool output that a text looks like; None when it looks like words."""
-    for pattern, kind in _PATTERNS:
+    for pattern, kind in _SIGNS:
         if pattern.search(text):
             return kind
-    if _ENCODED.search(text) or _ENCODED_LONG.search(text):
-        return "encoded data"
     lines = [line for line in text.splitlines() if line.strip()]
-    return next((kind for looks_like, kind in _SHAPES if looks_like(lines)), None)
+    if 2 * sum(map(_is_stamped, lines)) > len(lines):
+        return "a log"
+    if len(lines) >= 3 and _is_settings(lines):
+        return "a file of settings"
+    if _is_listing(lines):
+        return "a listing"
+    marks, words = _count(text)
+    if not words:
+        return "data" if marks else None
+    share = SHARE if len(lines) == 1 or _STOP.search(text) else SHARE_WITHOUT_STOPS
+    return "data or code" if marks > 1 and marks > share * (marks + words) else None
 
 
-def _is_log(lines: Sequence[str]) -> bool:
-    return len(lines) >= 3 and sum(bool(_LOG_LINE.search(line)) for line in lines) * 2 > len(lines)
+def _count(text: str) -> tuple[int, int]:
+    """How many marks and how many words a text has. In a block of code, and in braces, every piece is a mark."""
+    told = _BRACED.sub(_as_marks, _QUOTED.sub("`", _FENCED.sub(_as_marks, text)))
+    if "</" in told:  # else a word in angle brackets is only a word
+        told = _TAG.sub(_as_marks, told)
+    rest = _PIECE.sub(lambda found: "\0" if _is_mark(found[0]) else found[0], told)
+    return rest.count("\0") + len(_GAP.findall(told)), len(_WORD.findall(rest))
 
 
-def _is_table(lines: Sequence[str]) -> bool:
-    """Cells between bars or tabs, or columns: at least two gaps of two spaces in most of the lines."""
-    bars = sum(line.count("|") >= 2 or line.count("\t") >= 2 for line in lines)
-    columns = sum(len(_COLUMNS.findall(line.strip())) >= 2 for line in lines)
-    pairs = sum(bool(_PAIR.match(line)) for line in lines)
-    if len(lines) >= 3 and pairs == len(lines):
+def _as_marks(found: re.Match[str]) -> str:
+    return "\0 " * len(found[0].split())
+
+
+def _is_mark(piece: str) -> bool:
+    return piece[0] > "~" or bool(_MARKED_END.search(piece) or _MARK.search(piece.strip(_EDGES)))
+
+
+def _is_stamped(line: str) -> bool:
+    """Whether a line begins with a time to the second, after nothing but figures, a level, a day, a month or an address."""
+    if _SINCE_START.match(line):
         return True
-    return (len(lines) >= 4 and bars * 2 > len(lines)) or (len(lines) >= 2 and columns * 2 > len(lines))
-
-
-def _is_separated(lines: Sequence[str]) -> bool:
-    """Values between commas or semicolons without a space after them: as many in each line, which is no sentence."""
-    for separator in ",;":
-        counts = {line.count(separator) for line in lines}
-        spaced = sum(line.count(f"{separator} ") for line in lines)
-        whole = sum(line.count(separator) for line in lines)
-        if len(lines) >= 3 and len(counts) == 1 and counts != {0} and spaced * 2 < whole:
-            return True
-    return False
+    head = [piece.strip(":,") for piece in line.split(maxsplit=5)[:5]]
+    at = next((at for at, piece in enumerate(head) if _STAMP.search(piece)), None)
+    return at is not None and not any(map(_BEFORE_NO_STAMP.fullmatch, head[:at]))
 
 
 def _is_settings(lines: Sequence[str]) -> bool:
-    """Lines of name=value, or keys of YAML with one that holds others."""
-    settings = sum(bool(_SETTING.match(line)) for line in lines)
-    sections = sum(bool(_SECTION.match(line.strip())) for line in lines)
-    if settings >= 2 and settings + sections == len(lines):
-        return True
-    keys = sum(bool(_KEY.match(line)) for line in lines)
-    nested = any(
-        _NESTING.match(line) and following[:1].isspace() and _KEY.match(following)
-        for line, following in pairwise(lines)
-    )
-    return len(lines) >= 3 and nested and keys * 10 >= len(lines) * 7
+    """Lines of "key: value" with values of one piece, or mostly fields that are set in."""
+    return all(map(_SETTING.fullmatch, lines)) or 2 * sum(bool(_FIELD.match(line)) for line in lines) > len(lines)
 
 
 def _is_listing(lines: Sequence[str]) -> bool:
-    names = sum(len(line.split()) == 1 for line in lines)
-    hashes = sum(bool(_HASH.match(line)) for line in lines)
-    return (len(lines) >= MIN_NAMES and names == len(lines)) or (len(lines) >= 2 and hashes == len(lines))
-
-
-_SHAPES: tuple[tuple[Callable[[Sequence[str]], bool], str], ...] = (
-    (_is_log, "a log"),
-    (_is_table, "a table of a tool"),
-    (_is_separated, "separated values"),
-    (_is_settings, "a file of settings"),
-    (_is_listing, "a listing"),
-)
+    """Names, one in a line, which are not all words, or lines that begin with a hash."""
+    alone = len(lines) >= MIN_NAMES and all(len(line.split()) == 1 for line in lines)
+    return (alone and any(map(_NO_WORD.search, lines))) or (len(lines) > 1 and all(map(_HASH.match, lines)))

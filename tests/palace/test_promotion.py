@@ -184,6 +184,33 @@ def test_raw_output_of_fifty_tools_is_known_and_no_note_of_forty_eight_is_taken_
     assert [each["text"] for each in samples if not each["raw"] and raw_output(each["text"])] == []
 
 
+@pytest.mark.parametrize(("part", "least", "most"), [("a", 32, 0), ("b", 33, 0)])
+def test_of_thirty_five_raw_texts_so_many_are_known_and_of_thirty_two_notes_so_few_are_refused(
+    part: str, least: int, most: int
+) -> None:
+    """The rules were made with part a in view. Of part b they knew 33 and refused one note when they first saw it."""
+    samples = [each for each in labelled("raw_or_words.jsonl") if each["part"] == part]
+    known = [each for each in samples if raw_output(each["text"])]
+    assert (sum(each["raw"] for each in samples), sum(not each["raw"] for each in samples)) == (35, 32)
+    assert sum(each["raw"] for each in known) >= least
+    assert sum(not each["raw"] for each in known) <= most
+
+
+@pytest.mark.parametrize("heading", ["# Deploy", "## Deploy on Fridays", "Deploy\n======", "**Deploy**"])
+@pytest.mark.parametrize(
+    "note", ["Ask Alexander first.", "- ask Alexander\n- then press the button", "Use `make deploy`."]
+)
+def test_a_heading_over_a_note_makes_no_transcript_of_it(heading: str, note: str) -> None:
+    assert raw_output(f"{heading}\n{note}") is None
+
+
+@pytest.mark.parametrize("said", ["{}", "Seen today: {}", "{}\n"])
+def test_json_is_raw_when_it_is_most_of_a_text_and_not_when_a_sentence_mentions_it(said: str) -> None:
+    answer = '{"status": "ok", "checks": {"database": "ok", "queue": "ok"}}'
+    assert raw_output(said.format(answer))
+    assert raw_output('When all is well, the health page answers {"status": "ok"} and nothing else.') is None
+
+
 def test_a_summary_is_short(palace: Palace) -> None:
     with pytest.raises(InvalidInput, match="1,200"):
         promoted(palace, "word " * 300)
