@@ -32,6 +32,8 @@ from .sources import Sources
 
 T = TypeVar("T")
 
+MAX_NAMED = 3  # drawers whose newest texts are read because a prompt names them
+
 # Signals of recall that come from around a text, or from its history: a palace goes by the text itself.
 AROUND = ("session", "context", "speaker", "prior", "echo", "ranker", "present")
 
@@ -117,6 +119,14 @@ class PalaceContext:
         except NotFound:
             return None
 
+    def placed_identity(self) -> Placed | None:
+        """The same with its place; None when it was set otherwise than by `identify`, or never."""
+        try:
+            node = self.memory.get(f"identity:{self.memory.robot}")
+        except NotFound:
+            return None
+        return self.by_nodes([UUID(node.id)], kind="identity").get(node.id)
+
     def identify(self, text: str, *, file: str | None = None) -> Placed:
         """Set who the robot is; earlier texts stay in the history of its key. `file` is the one that it was read from."""
         draft = Draft(content=text, key=f"identity:{self.memory.robot}", importance=10)
@@ -185,6 +195,14 @@ class PalaceContext:
             return places.list_places(
                 connection, owners=owners, kinds=(kind,), now=self.now(), limit=limit, room=room, drawer=drawer, uri=uri
             )
+
+    def newest_in(self, drawers: Sequence[tuple[str, str]], *, limit: int = 10) -> list[Placed]:
+        """The newest texts of the first few of these drawers, each a (room, drawer), at most `limit` of each."""
+        return [
+            each
+            for room, drawer in drawers[:MAX_NAMED]
+            for each in self.look("filed", room=room, drawer=drawer, limit=limit)
+        ]
 
     def notes(self, *, limit: int) -> list[Placed]:
         """This session's notes that have not expired, newest first."""

@@ -295,9 +295,9 @@ class Palace(Handle):
     def wake_up(self, *, budget: int = 900, topic: str | None = None) -> WakeUp:
         """What a session should know: identity, the active rooms, facts that matter now, what is new, this session's notes.
 
-        Facts matter that have to do with the `topic`, by default the session's last messages and its notes, and then the
-        most important ones. It is never the whole palace, and never more than `budget` tokens. Where there is a topic this
-        costs one `Memory.recall`.
+        Facts matter that have to do with the `topic`, by default the session's last messages and its notes, or that lie in a
+        drawer that it names, and then those with an importance above the default. It is never the whole palace, and never more
+        than `budget` tokens. Where there is a topic this costs one `Memory.recall`.
         """
         return wake_up(self.context, budget=budget, topic=topic)
 

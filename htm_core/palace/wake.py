@@ -3,8 +3,9 @@
 What seldom changes comes first and what changes with every session comes last, so that a provider's prompt cache can keep the
 beginning: identity, rooms by name, facts that matter now, what is new since last time, notes.
 
-What matters is what has to do with the session's topic: its last messages and its notes. What is left of the room for facts goes
-to the most important ones.
+What matters is what has to do with the session's topic, its last messages and its notes: what lies in drawers that the topic
+names, and what recall finds for it. Then come facts that somebody has called important. Nothing else fills the room that is left:
+the rooms with their drawers say what else there is.
 """
 
 from __future__ import annotations
@@ -14,25 +15,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..errors import InvalidInput
+from ..rules.grounding.asking import named_places
 from ..rules.places import Placed, Room
 from ..rules.text.fence import Fence, escape, label, one_line, source
 from ..rules.validation import check_query
 from ..store import places
 from ..store.errors import attempts
-from ..types import TokenCounter
+from ..types import DEFAULT_IMPORTANCE, TokenCounter
 from .context import PalaceContext
 
 MAX_ROOMS = 12  # the ones in which something was filed last
 MAX_NEW = 30
 MAX_FACTS = 12  # that matter to the session's topic, or that are important
-MAX_WEIGHED = 200  # of the newest facts, among which the most important are looked for
+MAX_WEIGHED = 200  # of the newest facts, among which important ones are looked for
+MAX_IN_NAMED = 4  # of a drawer that the topic names, the newest
 MIN_RELEVANCE = 0.01  # of a fact to the topic
 MAX_MESSAGES = 4  # the last of a session, which say what its topic is
 MAX_TOPIC_NOTES = 3
 MAX_TOPIC_LENGTH = 500  # characters of each
 MAX_NOTES = 30
 MAX_LINE_LENGTH = 400  # characters of one memory
-MAX_DRAWERS_SHOWN = 6  # of one room
+MAX_DRAWERS_SHOWN = 12  # of one room
 HEADS = {
     "identity": "# Who I am",
     "rooms": "# My palace",
@@ -52,8 +55,8 @@ ORDER = ("notes", "new", "facts", "rooms")
 class WakeUp:
     """What a session begins with: the text for a model, its tokens, and the parts that are in it.
 
-    `facts` have to do with the session's topic, or are important; they do not repeat what is `new`. `left_out` says how many
-    lines did not fit.
+    `facts` have to do with the session's topic, or have an importance above the default; they do not repeat what is `new`.
+    `left_out` says how many lines did not fit.
     """
 
     text: str
@@ -116,13 +119,16 @@ def wake_up(context: PalaceContext, *, budget: int, topic: str | None) -> WakeUp
             )
             places.set_wake(connection, owner=engine.owner, robot=engine.robot, at=context.now())
     told = {each.node_id for each in new}
-    matter = [each for each in _to_the_topic(context, topic or _topic(context, kept)) if each.node_id not in told]
-    known = told | {each.node_id for each in matter}
-    important = sorted((each for each in newest if each.node_id not in known), key=lambda each: -each.importance)
+    important = (each for each in newest if each.importance > DEFAULT_IMPORTANCE)
+    matter = [
+        *_to_the_topic(context, topic or _topic(context, kept), rooms),
+        *sorted(important, key=lambda each: -each.importance),
+    ]
+    facts = {each.node_id: each for each in matter if each.node_id not in told}
     active = sorted(rooms, key=lambda room: room.filed_at, reverse=True)[:MAX_ROOMS]
     woken = _compose(
         engine.tokens, budget, token=context.wake_token, identity=identity, rooms=sorted(active, key=lambda room: room.name),
-        facts=[*matter, *important][:MAX_FACTS], new=new,
+        facts=list(facts.values())[:MAX_FACTS], new=new,
         notes=[note for note in kept if note.promoted_at is None],
     )  # fmt: skip
     engine.emit("wake", tokens=woken.tokens, left_out=woken.left_out)
@@ -137,12 +143,14 @@ def _topic(context: PalaceContext, notes: Sequence[Placed]) -> str:
     return "\n".join(text[:MAX_TOPIC_LENGTH] for text in [*talk, *(note.content for note in notes[:MAX_TOPIC_NOTES])])
 
 
-def _to_the_topic(context: PalaceContext, topic: str) -> list[Placed]:
-    """The facts that have to do with a topic, the most relevant first; none for an empty topic."""
+def _to_the_topic(context: PalaceContext, topic: str, rooms: Sequence[Room]) -> list[Placed]:
+    """The facts that have to do with a topic: those in drawers that it names, then the most relevant; none for an empty one."""
     if not topic.strip():
         return []
+    named = named_places(topic, ((room.name, drawer.name) for room in rooms for drawer in room.drawers))
     found, _ = context.recall(topic, kind="filed", limit=MAX_FACTS)
-    return [each for each, hit in found if hit.relevance >= MIN_RELEVANCE]
+    relevant = [each for each, hit in found if hit.relevance >= MIN_RELEVANCE]
+    return [*context.newest_in(named, limit=MAX_IN_NAMED), *relevant]
 
 
 def _compose(
@@ -194,8 +202,8 @@ def _line(content: str) -> str:
 
 
 def _summary(room: Room) -> str:
-    """A room in one line: the fullest drawers, and how many things are in each."""
+    """A room in one line: the fullest drawers by name, and how many things are in each."""
     drawers = sorted(room.drawers, key=lambda drawer: (-drawer.places, drawer.name))
     shown = ", ".join(f"{source(drawer.name)} ({drawer.places:,})" for drawer in drawers[:MAX_DRAWERS_SHOWN])
     more = len(drawers) - MAX_DRAWERS_SHOWN
-    return f"- {one_line(room.name)}: {shown}" + (f" and {more} more drawers" if more > 0 else "")
+    return f"- {one_line(room.name)}: {shown}" + (f" and {more} more drawer{'s' * (more > 1)}" if more > 0 else "")

@@ -99,17 +99,53 @@ def topics(palace: Palace) -> None:
         palace.file(f"Ferry {at} sails at {at} o'clock.", room="harbour", drawer=f"ferry {at}")
 
 
-def test_a_second_wake_up_holds_facts_too_the_most_important_ones(palace: Palace) -> None:
+def test_a_second_wake_up_holds_facts_too_those_that_somebody_called_important(palace: Palace) -> None:
     topics(palace)
     palace.file("Nobody deploys on Fridays.", room="rules", drawer="deploys", importance=9)
+    palace.file("Reviews take a day.", room="rules", drawer="reviews", importance=3)
     palace.wake_up()
     woken = palace.wake_up()
     assert woken.new == ()
-    assert woken.facts[0].content == "Nobody deploys on Fridays."
-    assert len(woken.facts) == 12
+    assert {each.content for each in woken.facts} == {"Nobody deploys on Fridays.", "Reviews take a day."}
     assert "# What matters now\n" in woken.text
     assert "- Nobody deploys on Fridays. [rules/deploys]" in woken.text
     assert woken.tokens <= 900
+
+
+@pytest.mark.parametrize("topic", [None, "Write a haiku about rain."])
+def test_where_nothing_has_to_do_with_the_topic_the_drawers_are_named_and_no_fact_fills_the_room(
+    build: Build, topic: str | None
+) -> None:
+    palace = build()
+    topics(palace)
+    palace.wake_up()
+    woken = palace.wake_up(topic=topic)
+    assert woken.facts == ()
+    assert "# What matters now" not in woken.text
+    assert "- projects: billing (1), invoices (1)" in woken.text
+    assert "tons" not in woken.text
+
+
+def test_what_lies_in_a_drawer_that_the_topic_names_matters_though_it_has_no_word_of_it(palace: Palace) -> None:
+    fact = "Prefers short reports in the morning."
+    palace.file(fact, room="people", drawer="alexander")
+    palace.file_many(
+        [f"Machine number {at} of the fleet has 4 disks." for at in range(60)], room="fleet", drawer="machines"
+    )
+    palace.wake_up()
+    woken = palace.wake_up(topic="What does Alexander prefer?", budget=300)
+    assert woken.facts[0].content == fact
+    assert "- Prefers short reports in the morning. [people/alexander]" in woken.text
+
+
+@pytest.mark.parametrize(("drawers", "more"), [(12, ""), (13, " and 1 more drawer\n"), (14, " and 2 more drawers\n")])
+def test_a_room_names_its_drawers_and_says_how_many_more_there_are(palace: Palace, drawers: int, more: str) -> None:
+    for at in range(drawers):
+        palace.file(f"Fact {at}.", room="projects", drawer=f"drawer {at}")
+    line = next(each for each in palace.wake_up().text.splitlines(keepends=True) if each.startswith("- projects: "))
+    assert line.count("(1)") == 12
+    assert more in line
+    assert ("more" in line) == bool(more)
 
 
 def test_facts_have_to_do_with_what_the_session_talks_about(build: Build) -> None:
