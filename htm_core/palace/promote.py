@@ -132,7 +132,8 @@ def _request(
 ) -> _Request:
     room, drawer = context.checked_room(room, drawer)
     context.check_redacted(room, drawer)
-    why, text = context.redacted(check_reason(reason)), context.redacted(check_summary(summary))
+    told = check_summary(summary, what="fact" if note is None else "summary")
+    why, text = context.redacted(check_reason(reason)), context.redacted(told)
     at = context.now()
     return _Request(note=note, room=room, drawer=drawer, reason=why, summary=text, at=at, source=source)
 

@@ -41,24 +41,25 @@ class Compared:
     why: str = ""
 
 
-def check_summary(summary: object) -> str:
-    """The summary, stripped. Raises `InvalidInput` when it is empty or too long, or looks like raw tool output."""
-    text = _some_text(summary, what="summary", longest=MAX_SUMMARY_LENGTH)
+def check_summary(summary: object, *, what: str = "summary") -> str:
+    """The summary, stripped. Raises `InvalidInput` when it is empty or too long, or looks like raw tool output.
+
+    `what` is how the error calls it: "summary", or "fact" where there is no note that it sums up.
+    """
+    text = _some_text(summary, what=what, longest=MAX_SUMMARY_LENGTH, instead="say in a sentence what was learned")
     if raw := raw_output(text):
-        raise InvalidInput(
-            f"expected a summary in words, got what looks like {raw}; say in a sentence what was learned"
-        )
+        raise InvalidInput(f"expected a {what} in words, got what looks like {raw}; say in a sentence what was learned")
     return text
 
 
 def check_reason(reason: object) -> str:
     """The reason, stripped. Raises `InvalidInput` when it is empty or too long."""
-    return _some_text(reason, what="reason", longest=MAX_REASON_LENGTH)
+    return _some_text(reason, what="reason", longest=MAX_REASON_LENGTH, instead="say why it is worth keeping for good")
 
 
-def _some_text(text: object, *, what: str, longest: int) -> str:
+def _some_text(text: object, *, what: str, longest: int, instead: str) -> str:
     if not isinstance(text, str) or not text.strip():
-        raise InvalidInput(f"expected a {what}, got {text!r:.80}; every promotion needs a reason and a summary")
+        raise InvalidInput(f"expected a {what}, got {text!r:.80}; {instead}")
     if len(text) > longest:
         raise InvalidInput(f"expected a {what} of at most {longest:,} characters, got {len(text):,}; shorten it")
     return check_characters(text.strip(), what=what)

@@ -47,6 +47,15 @@ def test_a_fact_that_is_filed_passes_the_checks_of_a_promotion(palace: Palace) -
     assert "looks like" in used(palace, "file_in_palace", content="id,name\n1,ann\n2,bob\n3,cleo", **fact)
     blank = PLACE | {"reason": " "}
     assert "expected a reason" in used(palace, "file_in_palace", content="Another one.", **blank)
+    for wrong in (
+        {"content": " "},
+        {"content": "a,b\n1,2"},
+        {"content": "word " * 300},
+        {"content": "Fine.", "reason": ""},
+    ):
+        reply = used(palace, "file_in_palace", **(fact | wrong))
+        assert re.search("expected a (fact|reason)", reply)
+        assert not re.search("summary|promotion|=", reply), "the tool has no such argument"
     elsewhere = fact | {"drawer": "dates"}
     reply = used(palace, "file_in_palace", content="The heron project ships in June.", **elsewhere)
     assert re.search(CONTRADICTS, reply)
