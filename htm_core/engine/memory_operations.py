@@ -32,7 +32,7 @@ OPERATIONS: Mapping[str, str] = {
     "htm.palace.artifact": CREATE, "htm.palace.register": UPSERT,
     "htm.palace.procedure": UPSERT, "htm.palace.look": SEARCH, "htm.palace.notes": SEARCH,
     "htm.palace.artifacts": SEARCH, "htm.palace.procedures": SEARCH, "htm.palace.move": UPDATE, "htm.palace.forget": DELETE,
-    "htm.palace.promote": CREATE, "htm.palace.submit": CREATE,
+    "htm.palace.promote": CREATE, "htm.palace.submit": CREATE, "htm.palace.consult": SEARCH,
 }  # fmt: skip
 # Verbs that read or write something else than memories: counts, jobs, groups, backups, or a part of a store by a condition. The
 # conventions know no deletion of a part: `delete_memory` without a record's id reads as the end of a whole store.
@@ -50,7 +50,7 @@ OTHERS = frozenset((
 ))  # fmt: skip
 
 # Verbs whose first argument is what is searched for, and those whose first argument is a memory or its key.
-_ASKING = frozenset(("htm.recall", "htm.who_said", "htm.collection.query"))
+_ASKING = frozenset(("htm.recall", "htm.who_said", "htm.collection.query", "htm.palace.consult"))
 _OF_ONE = frozenset((
     "htm.get", "htm.history", "htm.related", "htm.forget", "htm.restore", "htm.tags.add", "htm.tags.remove", "htm.revise",
     "htm.palace.move", "htm.palace.forget",
@@ -93,7 +93,9 @@ def described_call(
         told["gen_ai.memory.record.id"] = record
     if name == "htm.collection.delete" and (ids := _ids(subject, options)):
         told["gen_ai.memory.record.id"] = _record_id(ids[0]) or ""
-    query = options.get("query", options.get("text", subject)) if name in _ASKING else None
+    query = None
+    if name in _ASKING:
+        query = next((options[each] for each in ("query", "text", "prompt") if each in options), subject)
     if content and isinstance(query, str):
         told["gen_ai.memory.query.text"] = query[:LONGEST]
     return told
@@ -101,8 +103,11 @@ def described_call(
 
 def described_answer(answer: Any, *, content: bool) -> dict[str, Figure]:
     """What the conventions tell of an answer: how many records, the id of a single one, and by opt-in what they say."""
-    records = list(_records(answer))
     told: dict[str, Figure] = {}
+    if isinstance(verdict := getattr(answer, "verdict", None), str):  # of a palace, which answers with evidence
+        told["htm.verdict"] = verdict
+        answer = answer.evidence
+    records = list(_records(answer))
     if isinstance(answer, Conflict):
         told["htm.conflict"] = True
     if isinstance(answer, int) and not isinstance(answer, bool):

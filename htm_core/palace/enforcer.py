@@ -7,11 +7,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
 from ..aio import _Twin, awaited
 from ..engine.engine import new_id
+from ..engine.verbs import names_in, verbs
 from ..errors import HTMError, InvalidInput, ModelError, Ungrounded
 from ..rules.detection.detect import Detection, Detector, detect
 from ..rules.grounding.asking import LIKELY, Asking, asking, named_places
@@ -20,7 +23,7 @@ from ..rules.validation import check_query
 from ..store import places
 from ..store.errors import attempts
 from .contradiction import contradictions_of
-from .layers import LayerAnswer, PalaceQuestion, artifacts, filed, notes, procedures, triggers_a_procedure
+from .layers import LayerAnswer, PalaceQuestion, artifacts, filed, notes, oneself, procedures, triggers_a_procedure
 from .palace import Palace
 from .reader import Reader, read, resolve_reader
 
@@ -40,6 +43,13 @@ Ask = Callable[[Palace, PalaceQuestion], LayerAnswer]
 LAYERS: tuple[tuple[str, Ask], ...] = (("L1", filed), ("L2", notes), ("L3", artifacts), ("L4", procedures))
 
 
+@verbs(
+    "htm.palace",
+    telemetry_of=attrgetter("palace.context.engine.telemetry"),
+    settings_of=attrgetter("palace.context.engine.settings"),
+    store_of=attrgetter("palace.context.engine.tenant", "palace.context.engine.owner"),
+    names_of=lambda self: names_in(self.palace.context.engine),
+)
 class Enforcer:
     """Consults a palace before anything is generated.
 
@@ -92,14 +102,19 @@ class Enforcer:
         """Ask the layers, in order, what an answer to this prompt may rest on, and record what they said in the audit.
 
         Every prompt is looked up, whatever the detector says of it. One survey of what there is, and about one `Memory.recall`
-        for each layer that has anything, until one has certain evidence. Raises `InvalidInput` for an empty prompt, and with
-        `strict` `Ungrounded` when a layer could not be asked for a prompt that asks for something remembered.
+        for each layer that has anything, until one has certain evidence. A question about the robot itself is answered from its
+        identity, too. Raises `InvalidInput` for an empty prompt, `DeadlineExceeded` when all of it takes longer than
+        `Settings.verb_timeout` and its readers and fetchers, and with `strict` `Ungrounded` when a layer could not be asked for
+        a prompt that asks for something remembered.
         """
         text = check_query(prompt)
         said = self.detector(text)
         detection = said if isinstance(said, Detection) else Detection(bool(said), "the given detector")
         identity, first = self._identity()
         detection, asked, walked = self._walk(text, detection)
+        if identity and asked == "asks":
+            known = self._ask("L0", asked, text, lambda: oneself(self.palace, text, identity))
+            first = known if known.evidence or known.state == "failed" else first
         layers = [first, *walked]
         outcome = verdict(asked, layers)
         layers.append(_free_generation(asked, outcome))
@@ -143,14 +158,14 @@ class Enforcer:
             if found_in:
                 layers.append(Layer(layer=layer, state="skipped", why=f"{found_in} has certain evidence"))
                 continue
-            layers.append(self._ask(layer, ask, question))
+            layers.append(self._ask(layer, asked, text, partial(ask, self.palace, question)))
             found_in = layer if layers[-1].state == "hit" else ""
         return detection, asked, self._with_contradictions(layers)
 
-    def _ask(self, layer: str, ask: Ask, question: PalaceQuestion) -> Layer:
+    def _ask(self, layer: str, asked: Asking, prompt: str, ask: Callable[[], LayerAnswer]) -> Layer:
         """What a layer says, once it is known of whom it speaks and whether a reader finds an answer in it."""
         try:
-            answer = ask(self.palace, question)
+            answer = ask()
         except HTMError as error:
             return _failed(layer, error)
         evidence, why, caveat = answer.evidence, answer.why, answer.caveat
@@ -161,12 +176,12 @@ class Enforcer:
         marked = tuple(replace(each, certain=each.score >= self.threshold) for each in evidence)
         if marked[0].certain:
             marked = tuple(each for each in marked if each.score >= SHARE_OF_BEST * marked[0].score)
-        found = marked[0].certain and question.asked != "does not ask"
+        found = marked[0].certain and asked != "does not ask"
         why = f"relevant by {marked[0].score:.2f}, certain from {self.threshold:g} on{caveat}"
-        if self.reader is None or question.asked == "does not ask":
+        if self.reader is None or asked == "does not ask":
             return Layer(layer=layer, state="hit" if found else "uncertain", why=why, evidence=marked)
         try:
-            said = read(self.reader, question.text, [each.content for each in marked])
+            said = read(self.reader, prompt, [each.content for each in marked])
         except ModelError as error:
             why, said = f"{why}; judged without the reader: {error}", None
         if said is False:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from .. import time_limit
 from ..rules.grounding.asking import Asking, named_places
 from ..rules.grounding.grounding import Evidence
-from ..rules.grounding.persons import FoundText, person_without_evidence
-from ..rules.grounding.questions import about_questions
+from ..rules.grounding.persons import FoundText, content_words, person_without_evidence
+from ..rules.grounding.questions import SENTENCE, about_oneself, about_questions
 from ..rules.grounding.telling import tells
 from ..rules.places import Placed, PlaceKind
+from ..rules.relevance import DOUBTFUL
 from ..types import Hit
 from .context import Survey
 from .palace import Palace
@@ -23,11 +24,12 @@ MAX_COMPARED = 10  # hits in which it is checked of which person they speak
 MAX_FETCHED = 3  # artifacts that are fetched for one prompt
 # A title is about a question without answering it: where none is named, an artifact is fetched from this share of the threshold on.
 SHARE_TO_FETCH = 0.75
-MAX_NAMED = 3  # drawers whose newest texts are read because the prompt names them
-MAX_IN_NAMED = 10  # texts of each
 # What a text in a drawer that the prompt names is worth: so much more, in log-odds, and less where the text has the name itself.
 # A text of such a drawer that recall did not find begins with a low relevance. Chosen on development data; docs/why/palace.md.
+# What reaches the threshold only so is certain where no word of the question is missing in the text and its place; else it stays
+# just below.
 NAMED, NAMED_IN_TEXT_TOO, UNFOUND = 1.5, 0.5, 0.05
+JUST_BELOW = 0.99  # of the threshold
 # A text that has every word of a question, at least so many, answers by its words alone, whatever the vectors of a model say: so
 # many where its drawer is named, too, and so many where it is not. Its relevance is then at least the last of the three.
 ALL_WORDS_NAMED, ALL_WORDS, RELEVANCE_OF_ALL_WORDS = 2, 3, 0.6
@@ -62,6 +64,24 @@ class LayerAnswer:
     failed: str = ""
     caveat: str = ""
     person: str = ""
+
+
+def oneself(palace: Palace, prompt: str, identity: str) -> LayerAnswer:
+    """L0: the sentences of the identity that a question about the robot itself is about; all of them for "Who am I?".
+
+    They answer where they have every word of the question, and may answer where they have more than half of its words.
+    """
+    wanted = content_words(prompt)
+    sentences = [each for each in SENTENCE.split(identity) if each.strip()]
+    shared = [wanted & content_words(each) for each in sentences]
+    share = len(set[str]().union(*shared)) / len(wanted) if wanted else 1.0
+    if not about_oneself(prompt) or share <= 1 / 2:
+        return LayerAnswer(why="it is not about who I am")
+    told = [each for each, words in zip(sentences, shared, strict=True) if words or not wanted]
+    placed = palace.context.placed_identity()
+    if placed is None:
+        return LayerAnswer(why="who I am was not set by identify")
+    return LayerAnswer((_evidence("L0", placed, RELEVANCE_OF_ALL_WORDS * share, content="\n".join(told)),))
 
 
 def filed(palace: Palace, question: PalaceQuestion) -> LayerAnswer:
@@ -155,16 +175,21 @@ def _recalled(palace: Palace, question: PalaceQuestion, layer: str, *, kind: Pla
     """What is recalled of one kind of place, as evidence: what is relevant enough and does not merely ask."""
     found, degraded = palace.context.recall(question.text, kind=kind, limit=MAX_HITS)
     hits = [(each, _relevance(each, hit, question)) for each, hit in found]
-    if kind == "filed" and question.named and question.asked != "does not ask":
-        hits += _newest_in_named(palace, question, known={each.id for each, _ in hits})
+    if kind == "filed" and question.asked != "does not ask":
+        known = {each.id for each, _ in hits}
+        newest = palace.context.newest_in(question.named)
+        hits += [(each, _lift(each, UNFOUND, question)) for each in newest if each.id not in known]
     hits.sort(key=lambda each: -each[1])  # hits of equal relevance stay in the order of recall
     asks_back = about_questions(question.text)
     telling = [each for each in hits if asks_back or tells(question.text, each[0].content)]
     evidence = tuple(_evidence(layer, each, score) for each, score in telling if score >= question.floor)
-    if telling:
-        why = f"the best is relevant by {telling[0][1]:.2f}, below {question.floor:g}"
-    else:
+    shares = {each.id for each, hit in found if hit.match.matched_words}
+    if not telling:
         why = "what has to do with it only asks" if hits else "nothing is there that has to do with it"
+    elif evidence and not any(_may_answer(each, score, question, shares) for each, score in telling):
+        evidence, why = (), f"the best is relevant by {telling[0][1]:.3f}, and none has a word of it"
+    else:
+        why = f"the best is relevant by {telling[0][1]:.2f}, below {question.floor:g}"
     compared = [
         FoundText(each.content, f"{each.room} {each.drawer} {each.robot}") for each, _ in telling[:MAX_COMPARED]
     ]
@@ -174,31 +199,31 @@ def _recalled(palace: Palace, question: PalaceQuestion, layer: str, *, kind: Pla
     )  # fmt: skip
 
 
+def _may_answer(placed: Placed, relevance: float, question: PalaceQuestion, shares: set[str]) -> bool:
+    """Whether a text may answer: by its relevance, by a word that it shares, or by its drawer. Where none may, it is a miss."""
+    here = (placed.room, placed.drawer) in question.named
+    return here or placed.id in shares or relevance >= min(DOUBTFUL, question.threshold)
+
+
 def _relevance(placed: Placed, hit: Hit, question: PalaceQuestion) -> float:
     """The relevance of a hit: more in a drawer that the prompt names, and more where it has every word of the prompt."""
     named = (placed.room, placed.drawer) in question.named and question.asked != "does not ask"
-    relevance = _lift(placed, hit.relevance) if named else hit.relevance
+    relevance = _lift(placed, hit.relevance, question) if named else hit.relevance
     words = hit.match.query_words
     every = hit.match.matched_words == words and words >= (ALL_WORDS_NAMED if named else ALL_WORDS)
     return max(relevance, RELEVANCE_OF_ALL_WORDS) if every else relevance
 
 
-def _newest_in_named(palace: Palace, question: PalaceQuestion, *, known: set[str]) -> list[tuple[Placed, float]]:
-    """The newest texts of the drawers that the prompt names, without those that are known."""
-    newest = (
-        each
-        for room, drawer in question.named[:MAX_NAMED]
-        for each in palace.context.look("filed", room=room, drawer=drawer, limit=MAX_IN_NAMED)
-    )
-    return [(each, _lift(each, UNFOUND)) for each in newest if each.id not in known]
-
-
-def _lift(placed: Placed, relevance: float) -> float:
+def _lift(placed: Placed, relevance: float, question: PalaceQuestion) -> float:
     """The relevance of a text in a drawer that the prompt names."""
     here = [(placed.room, placed.drawer)]
     more = NAMED_IN_TEXT_TOO if named_places(placed.content, here) else NAMED
     within = min(max(relevance, 1e-6), 1 - 1e-6)
-    return 1 / (1 + (1 - within) / within * math.exp(-more))
+    lifted = 1 / (1 + (1 - within) / within * math.exp(-more))
+    if relevance >= question.threshold or lifted < question.threshold:
+        return lifted
+    missing = content_words(question.text) - content_words(f"{placed.content} {placed.room} {placed.drawer}")
+    return JUST_BELOW * question.threshold if missing else lifted
 
 
 def _evidence(layer: str, placed: Placed, score: float, *, content: str | None = None) -> Evidence:

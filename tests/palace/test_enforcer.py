@@ -266,6 +266,51 @@ def test_a_database_that_is_down_is_not_a_miss_and_raises_when_strict(embedder: 
             Enforcer(palace, detector=lambda prompt: True, strict=True).consult(QUESTION)
 
 
+IDENTITY = (
+    "I am Timmy, who looks after the fleet. My mandates: never guess, never deploy on Fridays. I report every morning."
+)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "told"),
+    [
+        ("Who am I?", IDENTITY), ("who am i", IDENTITY), ("And who are you?", IDENTITY),
+        ("What are my mandates?", "My mandates: never guess, never deploy on Fridays."),
+        ("When do you report?", "I report every morning."),
+    ],
+)  # fmt: skip
+def test_a_question_about_oneself_is_answered_from_the_identity(palace: Palace, prompt: str, told: str) -> None:
+    palace.identify(IDENTITY)
+    palace.file_many([f"Truck {at} was washed." for at in range(10)], room="fleet", drawer="trucks")
+    grounding = Enforcer(palace, detector=lambda _: True).consult(prompt)
+    assert (grounding.verdict, grounding.stopped, grounding.answer) == ("grounded", "L0", None)
+    assert grounding.evidence[0].content.replace("\n", " ") == told
+    assert (grounding.evidence[0].source, grounding.evidence[0].robot) == ("identity", "atlas")
+    assert palace.consultations()[0].verdict == "grounded"
+
+
+def test_the_questions_of_the_identity_are_taken_for_such_as_need_memory(palace: Palace) -> None:
+    palace.identify(IDENTITY)
+    for prompt in ("Who am I?", "What are my mandates?", "When do you report?"):
+        assert Enforcer(palace, strict=True).consult(prompt).verdict == "grounded"
+
+
+@pytest.mark.parametrize("prompt", ["What did we decide about zebras?", "Which hotel did I book?", "Who was it?"])
+def test_another_question_is_none_about_oneself_and_stays_a_miss(palace: Palace, prompt: str) -> None:
+    palace.identify(IDENTITY)
+    grounding = Enforcer(palace, detector=lambda _: True).consult(prompt)
+    assert (grounding.verdict, grounding.layers[0].state, grounding.evidence) == ("miss", "loaded", ())
+
+
+def test_what_is_filed_answers_beside_the_identity_and_half_of_a_question_is_a_doubt(palace: Palace) -> None:
+    palace.identify(IDENTITY)
+    doubted = Enforcer(palace, detector=lambda _: True).consult("What must you never do on Fridays?")
+    assert (doubted.verdict, doubted.layers[0].state) == ("uncertain", "uncertain")
+    palace.file("My mandates are two, says Ines.", room="people", drawer="ines")
+    both = Enforcer(palace, threshold=0.3, detector=lambda _: True).consult("What are my mandates, says Ines?")
+    assert [each.layer for each in both.evidence].count("L1") == 1
+
+
 @pytest.mark.parametrize("threshold", [0, -0.1, 1.1, float("nan"), True, "high"])
 def test_a_threshold_is_a_score(palace: Palace, threshold: Any) -> None:
     with pytest.raises(InvalidInput, match="threshold"):

@@ -102,6 +102,71 @@ def test_verdicts_and_evidence_do_not_change_when_facts_are_spread_over_sessions
     assert {verdict for verdict, _ in seen[0]} >= {"grounded", "uncertain"}
 
 
+# -- a miss is a miss ------------------------------------------------------------------------------------------------
+
+FILED = (
+    ("household", "boiler", "The boiler was serviced in March by Kessler."),
+    ("household", "wifi", "The guest network is called otter-den, and its password is in the fuse box."),
+    ("people", "ines", "Ines is on leave until September; Tomas covers for her."),
+    ("rules", "deploys", "Nobody deploys on Fridays after noon."),
+    ("decisions", "frontend", "We chose Svelte over React because the bundle is smaller."),
+    ("customers", "brightwater", "The contact of the firm is Ines Calvo."),
+)
+
+
+def filled(palace: Palace) -> Palace:
+    for room, drawer, fact in FILED:
+        palace.file(fact, room=room, drawer=drawer)
+    palace.file_many([f"Machine {at} has {at} disks." for at in range(20)], room="fleet", drawer="machines")
+    return palace
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Where did we go on holiday last year?", "Which colour did we choose for the logo?", "What is her address in Lisbon?",
+    ],
+)  # fmt: skip
+def test_what_nobody_filed_is_a_miss_in_a_filled_palace_too_and_nothing_is_shown_for_an_answer(
+    palace: Palace, prompt: str
+) -> None:
+    """Each of them is a little like what is filed, by its words of grammar."""
+    nearest = filled(palace).context.recall(prompt, kind="filed", limit=1)[0][0][1]
+    assert 0.0024 < nearest.relevance < 0.035
+    grounding = consult(palace, prompt, detector=lambda _: True)
+    assert (grounding.verdict, grounding.answer, grounding.evidence) == ("miss", MISS, ())
+    assert grounding.layers[1].why == f"the best is relevant by {nearest.relevance:.3f}, and none has a word of it"
+    assert not any(fact in grounding.text for _, _, fact in FILED)
+
+
+def test_a_shared_word_or_a_drawer_that_is_named_is_shown_with_its_doubt_however_little_relevant(
+    palace: Palace,
+) -> None:
+    filled(palace)
+    for prompt in ("Which bundle of letters did the notary keep?", "status of brightwater"):
+        grounding = consult(palace, prompt, detector=lambda _: True)
+        assert grounding.verdict == "uncertain"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "verdict"),
+    [
+        ("What is the size of the firm Brightwater?", "uncertain"),
+        ("What is the address of the firm at Brightwater?", "uncertain"),
+        ("What is the contact of Brightwater?", "grounded"),
+    ],
+)
+def test_the_name_of_a_drawer_makes_a_text_certain_only_where_no_word_of_the_question_is_missing(
+    palace: Palace, prompt: str, verdict: str
+) -> None:
+    best = filled(palace).context.recall(prompt, kind="filed", limit=1)[0][0][1]
+    assert 0.25 < best.relevance < 0.6, "the bonus alone would carry it over the threshold"
+    grounding = consult(palace, prompt, detector=lambda _: True)
+    assert grounding.verdict == verdict
+    assert grounding.evidence[0].drawer == "brightwater"
+    assert grounding.evidence[0].certain == (verdict == "grounded")
+
+
 # -- contradictions --------------------------------------------------------------------------------------------------
 
 

@@ -32,13 +32,13 @@ from htm_core.errors import ModelError
 from htm_core.handles.jobs import Jobs
 from htm_core.handles.tags import Tags
 from htm_core.operations.backup import Backup
-from htm_core.palace import DocumentsFetcher, Palace
+from htm_core.palace import DocumentsFetcher, Enforcer, Palace
 from tests.telemetry.conftest import Told
 
 Open = Callable[..., Memory]
 PREFIXES = {
     Memory: "htm", Log: "htm.log", Tags: "htm.tags", Jobs: "htm.jobs", Changes: "htm.changes", Collection: "htm.collection",
-    Backup: "htm.backup", Group: "htm.group", Palace: "htm.palace",
+    Backup: "htm.backup", Group: "htm.group", Palace: "htm.palace", Enforcer: "htm.palace",
 }  # fmt: skip
 NO_WORK = {"of", "log", "collection", "checked_room", "scratchpad"}
 VERBS = {
@@ -160,6 +160,7 @@ def call_the_palace(palace: Palace, folder: Path) -> None:
     palace.forget(filed)
     palace.sweep()
     palace.wake_up()
+    Enforcer(palace).consult("Which port does our API listen on?")
     palace.decisions()
     palace.consultations()
     palace.export(str(folder / "palace"))
@@ -217,6 +218,22 @@ def test_a_search_says_how_many_records_it_found_and_a_write_which_it_wrote(open
         assert telling.last.attributes["gen_ai.memory.record.id"] == node.id
         memory.get(found[1].node.id)
         assert telling.last.attributes["gen_ai.memory.record.id"] == found[1].node.id
+
+
+def test_a_consultation_has_one_span_with_its_verdict_and_how_much_evidence_there_is(
+    open_memory: Open, telling: Told
+) -> None:
+    with open_memory(session="s") as memory:
+        palace = Palace(memory)
+        palace.identify("I am Atlas.")
+        palace.file("The secret API listens on port 8080.", room="projects", drawer="api")
+        before = len(telling.spans)
+        Enforcer(palace).consult("Which port does our secret API listen on?")
+        asyncio.run(Enforcer(palace).aio.consult("What did we decide about zebras?"))
+        found, missed = telling.attributes[before:]
+    assert (found["htm.name"], found["gen_ai.memory.record.count"]) == ("htm.palace.consult", 1)
+    assert (missed["htm.verdict"], missed["gen_ai.memory.record.count"]) == ("miss", 0)
+    assert "secret" not in telling.text
 
 
 def test_a_deletion_of_a_part_is_never_told_as_one_of_the_whole_store(open_memory: Open, telling: Told) -> None:

@@ -1,8 +1,9 @@
 """What an answer rests on: the layers that were asked, in order, what each answered, and what may be generated.
 
-L0 is who the robot is and always loads. L1 to L4 (rooms, notes, artifacts, procedures) are asked in order for every prompt, and
-the first with certain evidence ends the walk. Evidence with a doubt does not end it. L5, free generation, is allowed only for a
-prompt that asks for nothing remembered, or after a miss that was recorded. A layer that failed is not a miss.
+L0 is who the robot is; it always loads, and its sentences are evidence for a question about the robot itself. L1 to L4 (rooms,
+notes, artifacts, procedures) are asked in order for every prompt, and the first with certain evidence ends the walk. Evidence with
+a doubt does not end it. L5, free generation, is allowed only for a prompt that asks for nothing remembered, or after a miss that
+was recorded. A layer that failed is not a miss.
 """
 
 from __future__ import annotations
@@ -98,8 +99,8 @@ class Evidence:
 class Layer:
     """What one layer answered.
 
-    `state` is "loaded" (L0), "hit" (certain evidence), "uncertain" (evidence with a doubt), "miss", "failed", "skipped" (not
-    asked) or "allowed" (L5).
+    `state` is "loaded" (L0, where the prompt is not about the robot), "hit" (certain evidence), "uncertain" (evidence with a
+    doubt), "miss", "failed", "skipped" (not asked) or "allowed" (L5).
     """
 
     layer: str

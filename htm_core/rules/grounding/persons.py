@@ -21,7 +21,7 @@ MIN_WORDS = 3  # words of a question besides the name: fewer are too few to comp
 # A text that only names somebody else must fit by so many words better. Where the speaker is known, one word is enough.
 MIN_LEAD_OF_A_NAME = 2
 
-_STOP = words("""a an the of in on at to for from with by is are was were be been do does did has have had what which who whom
+_STOP = words("""a an the of in on at to for from with by am is are was were be been do does did has have had what which who whom
     whose when where why how and or not her his their its it she he they s that this as about into after before during there any
     some would could will can might may if than then i you my your our we me us i'm i've i'll""")
 # Labels before a colon that name nobody: "Note: ...", or a role in a conversation.

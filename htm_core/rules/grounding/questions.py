@@ -14,6 +14,7 @@ from .unmarked import is_unmarked_question
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\s?\[|\n+")
 FIRST = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|[Uu]s|[Oo]urs?)\b")
 SECOND = re.compile(r"\b(?:you|yours?|yourself|ya)\b", re.I)
+_ONESELF = re.compile(f"{FIRST.pattern}|{SECOND.pattern}", re.I)
 
 MAX_LENGTH = 2_000  # characters: a longer text says something
 REMEMBERED = 1024  # texts of which it is kept whether they only ask: hits are looked at several times, and come again
@@ -80,6 +81,11 @@ def knows_nothing(text: str) -> bool:
 def about_questions(prompt: str) -> bool:
     """Whether a prompt is about what somebody asked, so that a question may be evidence."""
     return _ABOUT_QUESTIONS.search(prompt) is not None
+
+
+def about_oneself(prompt: str) -> bool:
+    """Whether a prompt speaks of who asks, or of who is asked: "Who am I?", "When do you report?"."""
+    return _ONESELF.search(prompt) is not None
 
 
 def _is_remark(sentence: str) -> bool:
