@@ -93,6 +93,14 @@ class StatementsSpread(psycopg.OperationalError):
     """A proxy sends some statements of a transaction to another server."""
 
 
+@cache
+def _settings_one_by_one() -> LiteralString:
+    """The settings of every transaction as statements that take no snapshot."""
+    statements = load("connection")
+    settings = re.findall(r"set_config\('(\w+)', ('[^']*'), true\)", statements["settings"])
+    return "; ".join(statements["set_locally"].format(name=name, value=value) for name, value in settings)
+
+
 class Connection(psycopg.Connection[Row]):
     """A connection that waits no longer for an answer than the running verb may; then it closes itself.
 
@@ -118,7 +126,7 @@ class Connection(psycopg.Connection[Row]):
         begins = self.pgconn.transaction_status == TransactionStatus.IDLE
         with super().transaction(savepoint_name, force_rollback) as begun:
             if begins:
-                self.execute(load("connection")["settings"])
+                self.execute(_settings_one_by_one())
             yield begun
 
     def wait(

@@ -9,6 +9,10 @@ select pg_catalog.set_config('datestyle', 'ISO, MDY', true), pg_catalog.set_conf
        pg_catalog.set_config('row_security', 'on', true), pg_catalog.set_config('quote_all_identifiers', 'off', true),
        pg_catalog.set_config('gin_fuzzy_search_limit', '0', true)
 
+-- name: set_locally
+-- One of these without a select, which would take the snapshot of a transaction that sees one moment before it has its lock.
+set local {name} = {value}
+
 -- name: backend
 select pg_catalog.pg_backend_pid() as pid
 

@@ -306,7 +306,7 @@ def quiet(
     it need not (`stays`); how long that is waited for has no limit, unless a lock was taken first.
     """
     statements = load("tenant_moves")
-    connection.isolation_level = IsolationLevel.REPEATABLE_READ if snapshot else None
+    connection.isolation_level = IsolationLevel.REPEATABLE_READ if snapshot else IsolationLevel.READ_COMMITTED
     try:
         with connection.transaction():
             connection.execute(statements["patient"])
@@ -320,7 +320,7 @@ def quiet(
             yield
     finally:
         if not connection.closed:
-            connection.isolation_level = None
+            connection.isolation_level = IsolationLevel.READ_COMMITTED
 
 
 def _server(connection: Connection) -> tuple[str, str]:
