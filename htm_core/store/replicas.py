@@ -23,7 +23,7 @@ from pydantic import SecretStr
 from .. import time_limit
 from ..fork import renewed_after_fork
 from ..settings import Settings
-from .connection import Connection, NoAnswer, check, readable
+from .connection import BEGIN, Connection, NoAnswer, check, readable
 from .errors import redact
 from .queries import load
 
@@ -274,7 +274,7 @@ class Replicas:
 
 def _stay_with_one_server(connection: Connection) -> None:
     """Begin a transaction: behind a pooler, what was asked outside of it may have been another replica."""
-    check(connection, patience=_left(), opening=b"begin")
+    check(connection, patience=_left(), opening=BEGIN.encode())
     connection.replayed = 0
 
 

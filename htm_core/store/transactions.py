@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, LiteralString
 
 import psycopg
+from psycopg.pq import TransactionStatus
 from psycopg.pq.abc import PGresult
 from psycopg.sql import Literal
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
@@ -137,7 +138,8 @@ class Transactions:
             "whole": _milliseconds(start.whole + GRACE),
         }
         literals = {name: Literal(value).as_string(connection) for name, value in settings.items()}
-        statements, opening = load("transactions"), f"{BEGIN}; "
+        is_idle = connection.info.transaction_status == TransactionStatus.IDLE  # a replica may have begun it
+        statements, opening = load("transactions"), f"{BEGIN}; " if is_idle else ""
         if connection.info.server_version >= TRANSACTION_TIMEOUT_SINCE and math.isfinite(start.whole):
             opening += statements["transaction_timeout"] % literals + "; "
         opening += _enter() % literals

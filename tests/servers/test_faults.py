@@ -130,12 +130,12 @@ def test_a_server_that_fills_up_later_is_named_as_the_reason_too(frail: Cluster,
     again(memory, "room again")
 
 
-def test_a_standby_is_named_as_such(frail: Cluster, memory_at: Open) -> None:
-    """A server that only reads, as a standby does, says so; the connection string can ask for another."""
+def test_a_database_that_only_reads_is_not_taken_for_a_standby(frail: Cluster, memory_at: Open) -> None:
+    """It is said where the setting is; the connection string can ask for a server that writes."""
     with frail.admin() as admin:
         admin.execute("alter database htm set default_transaction_read_only = on")
         try:
-            with pytest.raises(HTMError, match="target_session_attrs=read-write"):
+            with pytest.raises(HTMError, match="The server is no standby: default_transaction_read_only = on"):
                 memory_at(frail.dsn()).remember("read only")
             with pytest.raises(DatabaseUnavailable, match="session is read-only"):
                 memory_at(frail.dsn(target_session_attrs="read-write")).remember("read only")

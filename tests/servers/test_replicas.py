@@ -16,7 +16,7 @@ from uuid import uuid4
 import pytest
 from pydantic import SecretStr
 
-from htm_core import DatabaseUnavailable, InvalidInput, Memory, Settings
+from htm_core import DatabaseUnavailable, HTMError, InvalidInput, Memory, Settings
 from htm_core.jobs.tidying import TidyHandler
 from htm_core.store import replicas, tokens
 from htm_core.store.doctor import examine
@@ -308,6 +308,19 @@ def test_reading_from_a_url_that_is_a_standby_raises_nothing_new(
         engine.database.settled.add((engine.tenant, engine.robot, engine.embedder.name))
         assert swapped.stats().nodes == 1
         assert contents(swapped) == {"said"}
+
+
+def test_a_standby_that_is_to_be_written_to_is_named_as_such(
+    primary: Cluster, replica: Cluster, memory_at: Open
+) -> None:
+    with opened(memory_at, primary, replica, read_wait=5.0) as memory:
+        memory.remember("said")
+        await_replay(primary, replica)
+    with (
+        memory_at(replica.dsn(), tenant=memory.tenant) as standby,
+        pytest.raises(HTMError, match="got a standby: .*target_session_attrs=read-write"),
+    ):
+        standby.remember("said to a standby")
 
 
 def test_a_pooler_may_stand_before_the_replica(

@@ -15,6 +15,7 @@ from pydantic import SecretStr
 
 from htm_core import Settings
 from htm_core.store import replicas
+from htm_core.store.connection import BEGIN
 from htm_core.store.replicas import NoReplica, Replicas, ReplicaState, Written
 
 
@@ -209,4 +210,4 @@ def test_behind_a_pooler_each_read_looks_at_the_very_server_that_answers(
     assert world.answers()
     world.replica = 50
     assert not world.answers()
-    assert sent == [b"begin", b"begin"]
+    assert sent == [BEGIN.encode()] * 2
