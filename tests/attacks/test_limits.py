@@ -204,8 +204,9 @@ def test_an_items_value_may_be_larger_than_metadata(memory: Memory, monkeypatch:
     refused(lambda: collection.put([{"content": "c", "value": {"a": [1, 2]}}]), 3, "payload")
 
 
-def test_a_payload_may_have_64_megabytes(memory: Memory) -> None:
+def test_a_payload_may_have_64_megabytes(make: Make) -> None:
     fits = bytes(limits.PAYLOAD_BYTES)
+    memory = make(settings=Settings(statement_timeout=120.0, verb_timeout=240.0))
     memory.remember("with a payload", payload=fits)
     assert memory.timeline()[0].payload == fits
     refused(lambda: memory.remember("with a larger one", payload=fits + b"x"), limits.PAYLOAD_BYTES, "object store")

@@ -48,7 +48,7 @@ def test_markdown_has_a_file_for_each_session_within_the_folder(htm: Htm, said: 
     assert sorted(each.name for each in folder.iterdir()) == ["June.md", "july.md"]
     text = (folder / "June.md").read_text()
     assert text.startswith("---\nsession: june\ntitle: June\nbegan: ")
-    assert text.index("Turn 0.") < text.index("## Ines, 2026-06-05 10:00 UTC\n\nTurn 4.")
+    assert text.index("Turn 0.") < text.index("## Ines, user, 2026-06-05 10:00 UTC\n\nTurn 4.")
     again = htm("export", folder, "--format", "markdown")
     assert again.code == 2
     assert "expected a new or an empty folder" in again.err

@@ -62,8 +62,8 @@ def test_a_processor_of_spans_that_fails(open_memory: Open, telling: Told, at: s
 
 
 def test_a_tracer_and_a_meter_that_fail(open_memory: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace, "get_tracer", lambda _: Refusing())
-    monkeypatch.setattr(metrics, "get_meter", lambda _: Meter())
+    monkeypatch.setattr(trace, "get_tracer", lambda *_: Refusing())
+    monkeypatch.setattr(metrics, "get_meter", lambda *_: Meter())
     telemetry._opened.cache_clear()
     with open_memory() as memory:
         use(memory)

@@ -17,7 +17,7 @@ TALK = [
     Draft(content="To Oslo.", role="user", name="ann", at=START),
     Draft(content="It rains.", role="user", name="ann", at=START + timedelta(days=1)),
 ]
-TEXT = "[2026-11-20 ann] I moved.\n\n[assistant] Where to?\n\n[ann] To Oslo.\n\n[2026-11-21 ann] It rains."
+TEXT = "[2026-11-20 ann, user] I moved.\n\n[assistant] Where to?\n\n[ann, user] To Oslo.\n\n[2026-11-21 ann, user] It rains."
 
 
 def test_talk_is_a_transcript_also_when_the_set_is_read_from_its_table(make: Make) -> None:
@@ -38,7 +38,7 @@ def test_recalled_talk_is_a_transcript_too(make: Make) -> None:
         other = memory.of(session="another")
         other.recall("where did ann move, to Oslo?", mode="text", limit=5)
         text = other.context().text
-    assert "[2026-11-20 ann]" in text
+    assert "[2026-11-20 ann, user]" in text
     assert text.index("I moved.") < text.index("To Oslo.")
 
 
