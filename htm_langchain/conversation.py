@@ -15,11 +15,12 @@ from uuid import uuid4
 from langchain_core.documents import Document
 from langchain_core.messages import AnyMessage, BaseMessage, ToolMessage
 
-from htm_core import Draft, InvalidInput, Log, Memory, Mention, ProfileLine
+from htm_core import Draft, InvalidInput, Log, Memory, Mention
 from htm_core.integration.deadline import TIMEOUT, Deadline
 from htm_core.integration.held import held_back
 from htm_core.integration.keep import keep_draft
 from htm_core.integration.messages import stored_message, stored_payload
+from htm_core.integration.profile_block import KnownProfile
 from htm_core.integration.prompt_block import new_token
 from htm_core.integration.resent import Line, Recognised, recognise
 
@@ -96,7 +97,7 @@ class Conversation:
         deadline: The time that memory has left in this turn.
         keep: Which messages recall may find, as `htm_core.integration.keep.check_keep` has it; by default all.
         by_agent: Whether another agent speaks where a user does elsewhere, so that these are not a user's words.
-        profile: What is known of the user from other conversations, as it was when this one began here; None until it is read.
+        profile: What is known of the user from other conversations, as it was when this one began here.
         forgotten: The ids of what the agent itself has forgotten.
         outgrown: Whether the conversation has more than its window shows. Then the profile is read in each turn, with what only
             this conversation says.
@@ -119,7 +120,7 @@ class Conversation:
     run: object | None = None
     keep: Kept = None
     by_agent: bool = False
-    profile: Sequence[ProfileLine] | None = None
+    profile: KnownProfile = field(default_factory=KnownProfile)
     outgrown: bool = False
     forgotten: frozenset[str] = frozenset()
     deadline: Deadline = field(init=False)
@@ -160,7 +161,7 @@ class Conversation:
         """Show nothing of what the agent has forgotten: what was read before is read again."""
         if not ids <= self.forgotten:
             self.forgotten |= ids
-            self.last = self.before = self._entries = self.profile = None
+            self.last = self.before = self._entries = self.profile.lines = None
 
     def known(self, question: object) -> TurnContext | None:
         """What memory adds to a question, if it is still the last one."""

@@ -34,6 +34,7 @@ from htm_core.integration.messages import (
     write_payload,
 )
 from htm_core.integration.origin import EXTERNAL, quoted
+from htm_core.palace import GROUNDING_KEY
 
 from .attachments import files_of
 
@@ -48,10 +49,15 @@ _ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"
 
 
 def without_quotes(message: BaseMessage) -> BaseMessage:
-    """Return a message without memories that a tool of memory quoted in it; the very message where there are none."""
-    if not isinstance(message, ToolMessage) or not quotes_memories(str(message.text)):
+    """Return a message without memories that a tool of memory or a palace quoted in it; the very message where there are none."""
+    if isinstance(message, ToolMessage) and quotes_memories(str(message.text)):
+        return message.model_copy(update={"content": NOT_KEPT, "artifact": None})
+    cited = message.response_metadata.get(GROUNDING_KEY)
+    if not isinstance(cited, dict) or not isinstance(cited.get("evidence"), list):
         return message
-    return message.model_copy(update={"content": NOT_KEPT, "artifact": None})
+    where = [{name: each for name, each in found.items() if name != "content"} for found in cited["evidence"]]
+    more = {**message.response_metadata, GROUNDING_KEY: {**cited, "evidence": where}}
+    return message.model_copy(update={"response_metadata": more})
 
 
 def encode(message: BaseMessage, *, thread: str | None = None) -> bytes:

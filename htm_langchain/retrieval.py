@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from itertools import takewhile
 from typing import Any
 
@@ -17,7 +16,7 @@ from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
 from langchain_core.runnables import RunnableConfig
 from pydantic import ConfigDict, Field
 
-from htm_core import Memory, ProfileLine, Recall, Scope
+from htm_core import Memory, Recall, Scope
 from htm_core.integration.attachments import stands_in
 from htm_core.integration.choices import LARGEST_LIMIT, Choices
 from htm_core.integration.deadline import Deadline, MemorySkipped
@@ -26,7 +25,7 @@ from htm_core.integration.hit_metadata import KEY
 from htm_core.integration.messages import storable_name
 from htm_core.integration.origin import Origin, trusted
 from htm_core.integration.overview import overview_block, recall_or_overview
-from htm_core.integration.profile_block import is_shown_with, profile_block, read_profile
+from htm_core.integration.profile_block import forgettings, is_shown_with, profile_block
 from htm_core.integration.prompt_block import (
     EXTRA_HITS,
     Passage,
@@ -98,7 +97,8 @@ class PromptRecall:
         false where the messages are all that the thread is to have.
         """
         key, question = last_question(messages)
-        known = conversation.known((key, question, self.choices))
+        of = (key, question, self.choices, forgettings(conversation.memory))
+        known = conversation.known(of)
         if known is None:
             earlier: Sequence[AnyMessage] = ()
             boundary = self._boundary(conversation, messages, began_with) if restores else None
@@ -111,19 +111,22 @@ class PromptRecall:
             recalled = self.recall(conversation.memory, question, [*earlier, *messages], extra=extra, deadline=deadline)
             if read := self._profile_to_read(conversation):
                 try:
-                    conversation.profile = deadline.run(read, step="recall")
+                    deadline.run(read, step="recall")
                 except Exception as error:
                     _nothing(error)
             asked = self.asked(question, [*earlier, *messages])
             known = TurnContext(recalled, earlier, self.choices.limit, shows_profile=self.shows_profile, question=asked)
-            conversation.last = ((key, question, self.choices), known)
+            conversation.last = (of, known)
         return known
 
-    def _profile_to_read(self, conversation: Conversation) -> Callable[[], Sequence[ProfileLine]] | None:
-        """What reads the user's profile: once for a conversation, so that its prefix stays the same while it can; else None."""
-        if self.shows_profile and (conversation.profile is None or conversation.outgrown):
-            return partial(read_profile, conversation.memory, outgrown=conversation.outgrown)
-        return None
+    def _profile_to_read(self, conversation: Conversation) -> Callable[[], None] | None:
+        """What reads the user's profile, where that is due; else None."""
+        outgrown = conversation.outgrown
+        return (
+            conversation.profile.reader(conversation.memory, outgrown=outgrown, again=outgrown)
+            if self.shows_profile
+            else None
+        )
 
     @property
     def shows_profile(self) -> bool:
@@ -140,7 +143,8 @@ class PromptRecall:
     ) -> TurnContext:
         """`context`, awaited."""
         key, question = last_question(messages)
-        known = conversation.known((key, question, self.choices))
+        of = (key, question, self.choices, forgettings(conversation.memory))
+        known = conversation.known(of)
         if known is None:
             earlier: Sequence[AnyMessage] = ()
             boundary = self._boundary(conversation, messages, began_with) if restores else None
@@ -155,12 +159,12 @@ class PromptRecall:
             )
             if read := self._profile_to_read(conversation):
                 try:
-                    conversation.profile = await deadline.arun(read, step="recall")
+                    await deadline.arun(read, step="recall")
                 except Exception as error:
                     _nothing(error)
             asked = self.asked(question, [*earlier, *messages])
             known = TurnContext(recalled, earlier, self.choices.limit, shows_profile=self.shows_profile, question=asked)
-            conversation.last = ((key, question, self.choices), known)
+            conversation.last = (of, known)
         return known
 
     def recall(
@@ -368,7 +372,7 @@ def recalled_message(
 def profile_message(conversation: Conversation, *, room: int, counts: Counts = count) -> HumanMessage | None:
     """One message with what is known of the user from other conversations, in at most `room` tokens; None where nothing is."""
     text = profile_block(
-        conversation.profile or (),
+        conversation.profile.lines or (),
         memory=conversation.memory,
         room=room,
         count=lambda text: counts([_inserted(text, kind="profile")]),

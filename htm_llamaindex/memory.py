@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
@@ -26,7 +26,7 @@ from htm_core.integration.messages import searchable
 from htm_core.integration.option_names import check_known, with_arguments_of
 from htm_core.integration.origin import check_min_trust
 from htm_core.integration.profile_block import SHARE as PROFILE_PART
-from htm_core.integration.profile_block import is_shown_with, read_profile
+from htm_core.integration.profile_block import KnownProfile, forgettings, is_shown_with
 from htm_core.integration.prompt_block import new_token
 from htm_core.integration.scope import as_secret, check_alone, check_session, check_user, chosen_timezone
 from htm_core.palace import WAKE, Consulted, Enforce, checked_enforce
@@ -107,13 +107,13 @@ class HTMMemory(BaseMemory):
     _given: Memory | None = PrivateAttr(default=None)
     _memory: Memory | None = PrivateAttr(default=None)
     _recalled: tuple[object, Sequence[Hit]] | None = PrivateAttr(default=None)
-    _profile: Sequence[ProfileLine] | None = PrivateAttr(default=None)
+    _profile: KnownProfile = PrivateAttr(default_factory=KnownProfile)
     _profile_turn: str | None = PrivateAttr(default=None)
     _outgrown: bool = PrivateAttr(default=False)
     _token: str = PrivateAttr(default_factory=new_token)
     _given_palace: Palace | None = PrivateAttr(default=None)
     _palace: Palace | None = PrivateAttr(default=None)
-    _consulted: tuple[tuple[str, str | None], Consulted] | None = PrivateAttr(default=None)
+    _consulted: tuple[tuple[str, str | None, int], Consulted] | None = PrivateAttr(default=None)
     _tokens: dict[str, int] = PrivateAttr(default_factory=dict)
     _turns: TurnLog | None = PrivateAttr(default=None)
     # The question of the last `get`, and the one that began a turn when it was put.
@@ -472,7 +472,7 @@ class HTMMemory(BaseMemory):
             return None
         from htm_core.palace import before_answer
 
-        key = (question, turn)
+        key = (question, turn, forgettings(self.memory))
         if self._consulted is None or self._consulted[0] != key:
             wake = min(WAKE, self.palace_tokens // 2)
             first = evidence.is_first_question(entries, question)
@@ -503,7 +503,7 @@ class HTMMemory(BaseMemory):
         """The hits for a question; recalled once for each time that it is said."""
         if not question or not choices.limit:
             return ()
-        key = (question, turn, choices, speaker)
+        key = (question, turn, choices, speaker, forgettings(self.memory))
         if turn is None or self._recalled is None or self._recalled[0] != key:
             hits = recall_for_prompt(
                 self.memory,
@@ -526,13 +526,15 @@ class HTMMemory(BaseMemory):
         Where the conversation has more than its window shows, that changes anyway: then it is read in each turn, with what only
         this conversation says.
         """
-        if self.profile_tokens and (self._profile is None or (self._outgrown and turn != self._profile_turn)):
-            read = partial(read_profile, self.memory, outgrown=self._outgrown)
+        again = self._outgrown and turn != self._profile_turn
+        read = self._profile.reader(self.memory, outgrown=self._outgrown, again=again) if self.profile_tokens else None
+        if read is not None:
             try:
-                self._profile, self._profile_turn = self._log.run(read, step="recall"), turn
+                self._log.run(read, step="recall")
+                self._profile_turn = turn
             except (HTMError, TimeoutError, MemorySkipped) as error:
                 tell_degraded("reading the profile", error, instead="no profile")
-        return self._profile or ()
+        return self._profile.lines or ()
 
     def _window(self, entries: Entries, room: int) -> tuple[list[ChatMessage], frozenset[str]]:
         """The newest turns that fit, reading as far back as that needs; and the ids of the messages whose files they show."""

@@ -455,15 +455,22 @@ class Engine:
         self.working, self.group = working, group
 
     def drop(self, ids: Sequence[UUID]) -> None:
-        """Take nodes out of every working memory that this process holds of the tenant."""
+        """Take nodes that were hidden or erased out of every working memory that this process holds of the tenant."""
+        if ids:
+            self.forgot()
         for each in open_sets(self.database, self.tenant):
             each.drop([str(id) for id in ids])
+
+    def forgot(self) -> None:
+        """Note that something of the tenant was hidden or erased: what this process has read of it is read again."""
+        self.database.forgettings[self.tenant] += 1
 
     def empty(self, *, owner: str | None, session: str | None) -> None:
         """Empty this process's working memories of an owner, or of one of its sessions, after their rows were erased.
 
         None for both is everybody's in the tenant.
         """
+        self.forgot()
         for each in open_sets(self.database, self.tenant):
             if owner in (None, each.key.owner) and session in (None, each.key.session):
                 each.drop([item.id for item in each.memory.items])

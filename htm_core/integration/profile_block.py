@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from ..memory import Memory
 from ..rules.identity import is_anonymous
@@ -20,7 +22,44 @@ WARNING = (
 )
 # Of the tokens of a request at most this share.
 SHARE = 0.1
+# Seconds after which it is read again, since another process may have forgotten something of it.
+BELIEVED = 60.0
 _SECRET = secrets.token_bytes(32)  # of this process
+
+
+@dataclass(slots=True)
+class KnownProfile:
+    """What a conversation shows of its user: read once, so that its prefix stays the same while it can; None until then.
+
+    It is read again when this process has forgotten something since, and after a minute.
+    """
+
+    lines: Sequence[ProfileLine] | None = None
+    _forgettings: int = 0
+    _until: float = 0.0
+
+    def reader(self, memory: Memory, *, outgrown: bool, again: bool) -> Callable[[], None] | None:
+        """Return what reads it, `again` even if it is current; None where it need not be read.
+
+        `outgrown` is as for `read_profile`.
+        """
+        known = forgettings(memory)
+        if known != self._forgettings:
+            self.lines = None
+        if self.lines is not None and not again and time.monotonic() < self._until:
+            return None
+
+        def read() -> None:
+            """Read it, and note when."""
+            self.lines = read_profile(memory, outgrown=outgrown)
+            self._forgettings, self._until = known, time.monotonic() + BELIEVED
+
+        return read
+
+
+def forgettings(memory: Memory) -> int:
+    """How often this process has hidden or erased something of a memory's tenant: what was read before another is read again."""
+    return memory._engine.database.forgettings[memory.tenant]
 
 
 def read_profile(memory: Memory, *, outgrown: bool = False) -> tuple[ProfileLine, ...]:

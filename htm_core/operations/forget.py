@@ -41,8 +41,8 @@ def forget(engine: Engine, id_or_key: str, *, robot: str | None, note: Note | No
             f"expected a memory of this owner to forget, got {id_or_key!r}",
             advice="memories",
         )
-    if gone:
-        engine.drop(gone)
+    engine.forgot()
+    engine.drop(gone)
     engine.emit("forget", mentions=hidden)
 
 
@@ -73,6 +73,7 @@ def purge(engine: Engine, older_than: datetime | timedelta, *, confirm: str) -> 
             hidden = forgetting.hide_expired(connection, owner=engine.owner)
             counts = forgetting.purge(connection, owner=engine.owner, before=before)
             _record(engine, connection, "purge", counts, forgotten_before=before.astimezone(UTC).isoformat())
+    engine.forgot()
     engine.drop(hidden)
     engine.emit("purge", nodes=counts["nodes"])
     return counts["nodes"]

@@ -20,7 +20,7 @@ from ..rules.places import Placed, PlaceKind, check_place_name, note_owner
 from ..rules.redaction.values import Counted, refuse_secret
 from ..rules.text.fence import new_token
 from ..runtime import process
-from ..store import places
+from ..store import forgetting, places
 from ..store.database import Connection
 from ..store.errors import attempts
 from ..store.records import WrittenEntry
@@ -276,8 +276,10 @@ class PalaceContext:
             with attempt, self.engine.transaction() as connection:
                 hidden, forgotten = 0, set[UUID]()
                 for owner in (self.engine.owner, self.note_owner):
-                    count, nodes = places.hide(connection, [mention], owner=owner, by=self.engine.robot, at=self.now())
-                    hidden, forgotten = hidden + count, forgotten | nodes
+                    count, gone = forgetting.hide_mentions(
+                        connection, [mention], owner=owner, by=self.engine.robot, at=self.now()
+                    )
+                    hidden, forgotten = hidden + count, forgotten | set(gone)
         if not hidden:
             raise NotFound(
                 f"expected the id of something in this palace, got {mention}",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -96,6 +97,7 @@ class Database:
         self.known_speakers = KnownSpeakers()
         self.superseding = SupersedingTenants()
         self.merged_owners = MergedOwners()
+        self.forgettings = Counter[str]()  # by tenant, how often this process has hidden or erased something
 
     def __repr__(self) -> str:
         if not hasattr(self, "address"):  # in a traceback with variables, of one that could not be made

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from uuid import UUID
 
 from ..rules.places import NOTE_OWNER_PREFIX, note_owner
 from . import jobs, keys, mentions, nodes, places, quotes, relations, working
-from .database import Connection
+from .database import Connection, Row
 from .queries import load
 
 COUNTED = (
@@ -53,12 +53,19 @@ def _hide(connection: Connection, touched: Sequence[UUID], *, owner: str, by: st
 
 def forget_mentions(connection: Connection, ids: Sequence[UUID], *, owner: str, by: str, at: datetime) -> list[UUID]:
     """Hide single mentions; returns the nodes that are not live any more, since no other mention keeps them."""
+    return hide_mentions(connection, ids, owner=owner, by=by, at=at)[1]
+
+
+def hide_mentions(
+    connection: Connection, ids: Sequence[UUID], *, owner: str, by: str, at: datetime
+) -> tuple[int, list[UUID]]:
+    """Hide single mentions; returns how many, and the nodes that are not live any more."""
     values = {"ids": list(ids), "owner": owner, "by": by, "at": at}
     if ids:
         connection.execute(load("forgetting")["lock_nodes_of_mentions"], values)
-    rows = connection.execute(load("forgetting")["forget_mentions"], values) if ids else ()
+    rows = connection.execute(load("forgetting")["forget_mentions"], values).fetchall() if ids else []
     touched = sorted({row["node_id"] for row in rows if row["node_id"] is not None})
-    return _hide(connection, touched, owner=owner, by=by, at=at) if touched else []
+    return len(rows), _hide(connection, touched, owner=owner, by=by, at=at) if touched else []
 
 
 def mentions_of_key(connection: Connection, node: UUID, *, key: str, owner: str) -> list[UUID]:
@@ -135,14 +142,21 @@ def tenants_with_expired(connection: Connection, *, before: datetime) -> list[st
 
 
 def purge(connection: Connection, *, owner: str, before: datetime, by: str | None = None) -> dict[str, int]:
-    """Erase for good what was forgotten before a time, perhaps only by one; returns counts."""
-    values = {"owner": owner, "before": before, "by": by}
-    connection.execute(load("forgetting")["lock_nodes_of_forgotten"], values)
-    connection.execute(load("forgetting")["purge_prompts"], values)
-    rows = connection.execute(load("forgetting")["purge"], values).fetchall()
+    """Erase for good what was forgotten before a time, with the notes of all sessions, perhaps only by one; returns counts."""
+    counts = Counter[str]()
+    for each in [owner, *([] if owner.startswith(NOTE_OWNER_PREFIX) else places.note_owners(connection, owner=owner))]:
+        values = {"owner": each, "before": before, "by": by}
+        connection.execute(load("forgetting")["lock_nodes_of_forgotten"], values)
+        rows = connection.execute(load("forgetting")["to_purge"], values).fetchall()
+        counts.update(_empty(connection, rows, owner=each))
+    return dict(counts)
+
+
+def _empty(connection: Connection, rows: Sequence[Row], *, owner: str, told: Collection[UUID] = ()) -> dict[str, int]:
+    """Empty mentions, and delete the nodes that no other mention keeps; returns counts. `told` is as for `delete_unmentioned`."""
+    connection.execute(load("forgetting")["empty"], {"ids": [row["id"] for row in rows]})
     touched = sorted({row["node_id"] for row in rows if row["node_id"] is not None})
-    counts = delete_unmentioned(connection, touched, owner=owner)
-    return counts | {"mentions": len(rows)}
+    return delete_unmentioned(connection, touched, owner=owner, told=told) | {"mentions": len(rows)}
 
 
 def erase_owner(connection: Connection, *, owner: str) -> dict[str, int]:
@@ -185,15 +199,19 @@ def erase_key(connection: Connection, *, owner: str, key: str) -> dict[str, int]
     """Erase every version of a key: its mentions, and the nodes that no other mention keeps; returns counts."""
     keys.lock(connection, key, owner=owner)
     connection.execute(load("forgetting")["lock_nodes_of_key"], {"owner": owner, "key": key})
-    connection.execute(load("forgetting")["empty_prompts_of_key"], {"owner": owner, "key": key})
-    rows = connection.execute(load("forgetting")["purge_key"], {"owner": owner, "key": key}).fetchall()
+    rows = connection.execute(load("forgetting")["said_for_key"], {"owner": owner, "key": key}).fetchall()
     gone = connection.execute(load("forgetting")["drop_key"], {"owner": owner, "key": key}).fetchall()
-    counts = delete_unmentioned(connection, [row["node_id"] for row in rows], owner=owner)
-    return counts | {"mentions": len(rows), "keys": counts["keys"] + len(gone)}
+    counts = _empty(connection, rows, owner=owner, told={row["node_id"] for row in rows if row["is_told"]})
+    return counts | {"keys": counts["keys"] + len(gone)}
 
 
-def delete_unmentioned(connection: Connection, touched: Sequence[UUID], *, owner: str) -> dict[str, int]:
-    """Delete those of `touched` without any mention, with everything that belongs to them; returns counts."""
+def delete_unmentioned(
+    connection: Connection, touched: Sequence[UUID], *, owner: str, told: Collection[UUID] = ()
+) -> dict[str, int]:
+    """Delete those of `touched` without any mention, with everything that belongs to them and quotes them; returns counts.
+
+    What shows them by their ids quotes them, and what repeats the words of those that are `told`: that somebody said.
+    """
     statements = load("forgetting")
     connection.execute(statements["lock_nodes"], {"ids": list(touched)})
     unmentioned = [
@@ -203,16 +221,15 @@ def delete_unmentioned(connection: Connection, touched: Sequence[UUID], *, owner
     assert parts is not None  # a select without from has one row
     dropped = connection.execute(statements["drop_keys"], {"ids": unmentioned, "owner": owner}).fetchall()
     working.prune(connection, unmentioned)
-    connection.execute(statements["drop_quotes"], {"ids": [str(id) for id in unmentioned], "owner": owner})
     if parts["passages"] >= COUNTED:
         jobs.enqueue_count(connection)  # a word that only they had leaves the statistics of words, too
-    quoting = quotes.erase(connection, unmentioned, owner=owner) if unmentioned else set()
+    quoting = quotes.erase(connection, unmentioned, owner=owner, told=told) if unmentioned else {}
     connection.execute(statements["drop_nodes"], {"ids": unmentioned})
     left = set(touched) - set(unmentioned)
     nodes.refresh(connection, left, described=left)
     working.remove_dead(connection, list(left))
     counts = {"nodes": len(unmentioned), "keys": len(dropped), **parts}
-    if quoting:  # what only showed them goes, too
-        more = delete_unmentioned(connection, sorted(quoting), owner=owner)
+    for whose, showing in sorted(quoting.items()):  # what only showed them goes, too
+        more = delete_unmentioned(connection, sorted(set(showing)), owner=whose)
         counts = {name: count + more[name] for name, count in counts.items()}
     return counts

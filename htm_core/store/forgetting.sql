@@ -41,26 +41,37 @@ where tenant = this_tenant() and id = any(%(ids)s::uuid[]) and owner = %(owner)s
 returning node_id
 
 -- name: quotes
--- Replies of tools that show one of these nodes by its id, and replies of tools and assistants that repeat one of these texts, whether
--- as words or in the exact bytes of a message. What everybody shares may be quoted to anybody. With `times` those that were hidden then,
--- and quote nothing else that is forgotten.
-select m.id, m.node_id from mentions m left join nodes n on n.tenant = m.tenant and n.id = m.node_id
-where m.tenant = this_tenant() and (m.owner = %(owner)s or %(owner)s = '') and m.role in ('tool', 'assistant') and not m.purged
+-- What quotes these nodes: replies of tools that show one by its id; what tools and assistants said, notes of sessions and what was
+-- promoted, where they repeat one of these texts, as words or in the exact bytes of a message; and what was promoted from such a note.
+-- What everybody shares may be quoted to anybody. With `times` those that were hidden then, and quote nothing else that is forgotten;
+-- with `erased` those that are hidden, too.
+with quoting as (
+  select m.id, m.node_id from mentions m left join nodes n on n.tenant = m.tenant and n.id = m.node_id
+  where m.tenant = this_tenant() and (m.owner = any(%(owners)s::text[]) or '' = any(%(owners)s::text[])) and not m.purged
+    and (m.node_id = any(%(nodes)s::uuid[])) is not true
+    and ((m.role in ('tool', 'assistant') or m.source in ('tool', 'assistant') or starts_with(m.owner, 'htm:notes:')
+          or exists (select from decisions d where d.tenant = m.tenant and d.mention_id = m.id))
+         and exists (select from unnest(%(texts)s::text[], %(escaped)s::bytea[]) t(words, bytes)
+                     where strpos(coalesce(n.content, m.content, ''), t.words) > 0 or position(t.bytes in m.payload) > 0)
+         or 'tool' in (m.role, m.source) and quoted_ids(coalesce(n.content, m.content), m.payload) && %(nodes)s::uuid[])),
+found as (
+  select q.id from quoting q
+  union
+  select d.mention_id from quoting q join decisions d on d.tenant = this_tenant() and d.note_id = q.id and d.mention_id is not null)
+select m.id, m.node_id, m.owner from found f join mentions m on m.tenant = this_tenant() and m.id = f.id
+left join nodes n on n.tenant = m.tenant and n.id = m.node_id
+where case when %(times)s::timestamptz[] is null then m.forgotten_at is null or %(erased)s
+      else m.forgotten_at = any(%(times)s::timestamptz[]) and not exists (
+        select from mentions o where o.tenant = this_tenant() and o.forgotten_at is not null
+          and o.node_id = any(quoted_ids(coalesce(n.content, m.content), m.payload)) and o.node_id <> all(%(nodes)s::uuid[])) end
   and (m.node_id = any(%(nodes)s::uuid[])) is not true
-  and case when %(times)s::timestamptz[] is null then m.forgotten_at is null else m.forgotten_at = any(%(times)s::timestamptz[]) end
-  and (exists (select from unnest(%(texts)s::text[], %(escaped)s::bytea[]) t(words, bytes)
-               where strpos(coalesce(n.content, m.content, ''), t.words) > 0 or position(t.bytes in m.payload) > 0)
-       or m.role = 'tool' and quoted_ids(coalesce(n.content, m.content), m.payload) && %(nodes)s::uuid[])
-  and (%(times)s::timestamptz[] is null or not exists (
-    select from mentions o where o.tenant = this_tenant() and o.forgotten_at is not null
-      and o.node_id = any(quoted_ids(coalesce(n.content, m.content), m.payload)) and o.node_id <> all(%(nodes)s::uuid[])))
 order by m.id
 
 -- name: quoted_texts
 -- The texts of nodes that somebody has said or noted, and no assistant or tool alone, with the times at which they were forgotten.
 select n.id, n.content, array_agg(distinct m.forgotten_at) filter (where m.forgotten_at is not null) as times,
-       bool_or(m.role is null or m.role not in ('assistant', 'tool')) as is_told
-from nodes n join mentions m on m.tenant = n.tenant and m.node_id = n.id
+       coalesce(bool_or((m.role in ('assistant', 'tool')) is not true) filter (where m.id is not null), false) as is_told
+from nodes n left join mentions m on m.tenant = n.tenant and m.node_id = n.id
 where n.tenant = this_tenant() and n.id = any(%(nodes)s::uuid[]) group by n.id, n.content
 
 -- name: forget_quotes
@@ -72,17 +83,6 @@ returning node_id
 update mentions set forgotten_at = null, forgotten_by = null, withdrawn = false
 where tenant = this_tenant() and id = any(%(ids)s::uuid[]) and forgotten_at is not null and not purged
 returning node_id
-
--- name: empty_quotes
--- Replies of tools that show nodes which are erased, by their ids.
-update mentions m set node_id = null, content = null, payload = null, metadata = '{}', name = null, external_id = null,
-       key = null, log_position = null, purged = true, forgotten_at = coalesce(forgotten_at, memory_time()),
-       valid = null, valid_words = null, expires_at = null, source = null, trust = null
-from (select q.id, q.node_id from mentions q left join nodes n on n.tenant = q.tenant and n.id = q.node_id
-      where q.tenant = this_tenant() and (q.owner = %(owner)s or %(owner)s = '') and q.role = 'tool' and not q.purged
-        and quoted_ids(coalesce(n.content, q.content), q.payload) && %(ids)s::uuid[]) b
-where m.tenant = this_tenant() and m.id = b.id
-returning b.node_id
 
 -- name: forget_late_quotes
 -- Replies of tools that are written after what they quote was forgotten.
@@ -122,44 +122,26 @@ where tenant = this_tenant() and id = any(%(ids)s::uuid[]) and owner = %(owner)s
 -- name: node_of_key
 select node_id from keys where tenant = this_tenant() and owner = %(owner)s and key = %(key)s order by version desc limit 1
 
--- name: purge_prompts
--- Empties the prompts of consultations that repeat, or are a part of, words that are purged with this `before`.
-update consultations c set prompt = ''
-where c.tenant = this_tenant() and c.owner = %(owner)s and c.prompt <> '' and exists (
-  select 1 from mentions m join nodes n on n.tenant = m.tenant and n.id = m.node_id
-  where m.tenant = this_tenant() and m.owner = %(owner)s and m.forgotten_at < %(before)s and not m.purged and (%(by)s::text is null or m.forgotten_by = %(by)s)
-    and (strpos(c.prompt, n.content) > 0 or strpos(n.content, c.prompt) > 0))
+-- name: to_purge
+-- What was forgotten before a time.
+select id, node_id from mentions
+where tenant = this_tenant() and owner = %(owner)s and forgotten_at < %(before)s and not purged
+  and (%(by)s::text is null or forgotten_by = %(by)s)
+order by id for update
 
--- name: purge
--- Empties the mentions that were forgotten before a time. Their rows stay, so that the session's sequence has no gap.
-with purged as (
-  select id, node_id from mentions
-  where tenant = this_tenant() and owner = %(owner)s and forgotten_at < %(before)s and not purged
-    and (%(by)s::text is null or forgotten_by = %(by)s)),
-emptied as (
-  update mentions m set node_id = null, content = null, payload = null, metadata = '{}', name = null, external_id = null,
-         key = null, log_position = null, purged = true, valid = null, valid_words = null, expires_at = null, source = null, trust = null
-  from purged b where m.tenant = this_tenant() and m.id = b.id)
-select node_id from purged
+-- name: said_for_key
+select id, node_id, (role in ('assistant', 'tool')) is not true as is_told from mentions
+where tenant = this_tenant() and owner = %(owner)s and key = %(key)s order by id for update
+
+-- name: empty
+-- Empties mentions. Their rows stay, so that the session's sequence has no gap.
+update mentions set node_id = null, content = null, payload = null, metadata = '{}', name = null, external_id = null, key = null,
+       log_position = null, purged = true, forgotten_at = coalesce(forgotten_at, memory_time()), valid = null, valid_words = null,
+       expires_at = null, source = null, trust = null
+where tenant = this_tenant() and id = any(%(ids)s::uuid[])
 
 -- name: delete_session_mentions
 delete from mentions where tenant = this_tenant() and owner = %(owner)s and session = %(session)s returning node_id
-
--- name: empty_prompts_of_key
--- The same of a key that is erased, whatever else has its words.
-update consultations c set prompt = ''
-where c.tenant = this_tenant() and c.owner = %(owner)s and c.prompt <> '' and exists (
-  select 1 from mentions m join nodes n on n.tenant = m.tenant and n.id = m.node_id
-  where m.tenant = this_tenant() and m.owner = %(owner)s and m.key = %(key)s
-    and (strpos(c.prompt, n.content) > 0 or strpos(n.content, c.prompt) > 0))
-
--- name: purge_key
-update mentions m set node_id = null, content = null, payload = null, metadata = '{}', name = null, external_id = null,
-       key = null, log_position = null, purged = true, forgotten_at = coalesce(forgotten_at, now()),
-       valid = null, valid_words = null, expires_at = null, source = null, trust = null
-from (select id, node_id from mentions where tenant = this_tenant() and owner = %(owner)s and key = %(key)s) b
-where m.tenant = this_tenant() and m.id = b.id
-returning b.node_id
 
 -- name: delete_owner_mentions
 delete from mentions where tenant = this_tenant() and owner = %(owner)s returning node_id
@@ -184,12 +166,22 @@ delete from keys where tenant = this_tenant() and owner = %(owner)s and node_id 
 -- name: drop_key
 delete from keys where tenant = this_tenant() and owner = %(owner)s and key = %(key)s returning key
 
--- name: drop_quotes
--- Decisions of the palace quote the texts that a promotion repeats or contradicts.
-update decisions d set against = (
-  select coalesce(jsonb_agg(q), '[]') from jsonb_array_elements(d.against) q where not q ->> 'node_id' = any(%(ids)s::text[]))
-where d.tenant = this_tenant() and d.owner = %(owner)s and exists (
-  select 1 from jsonb_array_elements(d.against) q where q ->> 'node_id' = any(%(ids)s::text[]))
+-- name: empty_audit
+-- What the audit of the palace repeats of nodes: prompts that repeat their words, or are a part of them, and decisions, which quote what a
+-- promotion repeats or contradicts.
+with asked as (
+  update consultations c set prompt = ''
+  where c.tenant = this_tenant() and c.owner = any(%(owners)s::text[]) and c.prompt <> '' and exists (
+    select from nodes n where n.tenant = this_tenant() and n.id = any(%(ids)s::uuid[])
+      and (strpos(c.prompt, n.content) > 0 or strpos(n.content, c.prompt) > 0)))
+update decisions d set summary = case when r.repeats then '' else d.summary end, reason = case when r.repeats then '' else d.reason end,
+       against = (select coalesce(jsonb_agg(q), '[]') from jsonb_array_elements(d.against) q where q ->> 'node_id' <> all(%(ids)s::text[]))
+from (select e.tenant, e.id, exists (
+        select from nodes n where n.tenant = this_tenant() and n.id = any(%(ids)s::uuid[])
+          and (strpos(e.summary, n.content) > 0 or strpos(e.reason, n.content) > 0)) as repeats
+      from decisions e where e.tenant = this_tenant() and e.owner = any(%(owners)s::text[])) r
+where d.tenant = r.tenant and d.id = r.id and (r.repeats or exists (
+  select from jsonb_array_elements(d.against) q where q ->> 'node_id' = any(%(ids)s::text[])))
 
 -- name: drop_nodes
 delete from nodes where tenant = this_tenant() and id = any(%(ids)s::uuid[])

@@ -117,8 +117,23 @@ values (this_tenant(), %(id)s, %(owner)s, %(robot)s, %(session)s, %(at)s, %(note
         %(reason)s, %(summary)s, %(outcome)s, %(against)s, %(undoes)s)
 
 -- name: decisions
-select * from decisions where tenant = this_tenant() and owner = %(owner)s
-  and (%(id)s::uuid is null or id = %(id)s) order by at desc, id desc limit %(limit)s
+-- Without the words of what was forgotten since: of what was filed, unless it was taken back, and of what that repeats or contradicts.
+select d.id, d.outcome, d.note_id, d.mention_id, d.room, d.drawer, d.undoes, d.robot, d.session, d.at,
+       case when not g.is_forgotten then d.reason else '' end as reason, case when not g.is_forgotten then d.summary else '' end as summary,
+       q.against
+from decisions d
+cross join lateral (
+  select coalesce(jsonb_agg(case when n.live then a.quote else jsonb_set(a.quote, '{content}', '""') end order by a.place), '[]') as against,
+         coalesce(bool_or(n.live is not true), false) as any_forgotten
+  from jsonb_array_elements(d.against) with ordinality a(quote, place)
+  left join nodes n on n.tenant = d.tenant and n.id = (a.quote ->> 'node_id')::uuid) q
+cross join lateral (
+  select d.outcome = 'duplicate' and q.any_forgotten
+         or d.outcome <> 'undone' and not exists (select from decisions u where u.tenant = d.tenant and u.undoes = d.id)
+            and exists (select from mentions m where m.tenant = d.tenant and m.id = d.mention_id and m.forgotten_at is not null)
+         as is_forgotten) g
+where d.tenant = this_tenant() and d.owner = %(owner)s and (%(id)s::uuid is null or d.id = %(id)s)
+order by d.at desc, d.id desc limit %(limit)s
 
 -- name: is_undone
 select 1 from decisions where tenant = this_tenant() and undoes = %(id)s
@@ -128,7 +143,13 @@ insert into consultations (tenant, id, owner, robot, session, at, prompt, recall
 values (this_tenant(), %(id)s, %(owner)s, %(robot)s, %(session)s, %(at)s, %(prompt)s, %(recall)s, %(rule)s, %(verdict)s, %(layers)s)
 
 -- name: consultations
-select * from consultations where tenant = this_tenant() and owner = %(owner)s order by at desc, id desc limit %(limit)s
+-- Without prompts that repeat, or are a part of, what was forgotten since.
+select c.id, c.recall, c.rule, c.verdict, c.layers, c.robot, c.session, c.at,
+       case when exists (
+         select from mentions m join nodes n on n.tenant = m.tenant and n.id = m.node_id and not n.live
+         where m.tenant = c.tenant and m.owner = c.owner and m.forgotten_at is not null and not m.purged
+           and (strpos(c.prompt, n.content) > 0 or strpos(n.content, c.prompt) > 0)) then '' else c.prompt end as prompt
+from consultations c where c.tenant = this_tenant() and c.owner = %(owner)s order by c.at desc, c.id desc limit %(limit)s
 
 -- name: last_wake
 select at from wakings where tenant = this_tenant() and owner = %(owner)s and robot = %(robot)s

@@ -1,18 +1,20 @@
-"""Quotes: replies of tools and assistants that show a memory, which are hidden, brought back and erased with it.
+"""Quotes: what shows a memory elsewhere, which is hidden, brought back and erased with it.
 
-A recall tool shows each memory with its id, so what it quotes is known. What repeats a whole text is known by its words.
+A recall tool shows each memory with its id, so what it quotes is known. What tools and assistants say, notes of a session and what
+was promoted from them are known by their words, where they repeat a whole text.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from . import nodes
-from .database import Connection
+from ..rules.text.passages import lexical_text
+from . import nodes, places
+from .database import Connection, Row
 from .queries import load
 from .records import Entry
 
@@ -25,7 +27,7 @@ _ID = re.compile(
 
 def forget(connection: Connection, gone: Sequence[UUID], *, owner: str, by: str, at: datetime) -> list[UUID]:
     """Hide what quotes nodes that are not live any more; returns the nodes of these quotes that are not live any more either."""
-    found = _quotes(connection, gone, owner=owner)
+    found = [row["id"] for row in _quotes(connection, gone, owner=owner)]
     if not found:
         return []
     rows = connection.execute(load("forgetting")["forget_quotes"], {"ids": found, "by": by, "at": at})
@@ -34,7 +36,7 @@ def forget(connection: Connection, gone: Sequence[UUID], *, owner: str, by: str,
 
 def restore(connection: Connection, back: Sequence[UUID], *, owner: str, times: Sequence[datetime]) -> None:
     """Bring back what was hidden with nodes because it quotes them, and quotes nothing else that is forgotten."""
-    found = _quotes(connection, back, owner=owner, times=times)
+    found = [row["id"] for row in _quotes(connection, back, owner=owner, times=times)]
     if found:
         rows = connection.execute(load("forgetting")["restore_quotes"], {"ids": found})
         _refresh(connection, [row["node_id"] for row in rows])
@@ -46,10 +48,17 @@ def times_forgotten(connection: Connection, group: Sequence[UUID]) -> list[datet
     return [time for row in rows for time in row["times"] or ()]
 
 
-def erase(connection: Connection, ids: Sequence[UUID], *, owner: str) -> set[UUID]:
-    """Empty what quotes nodes that are erased; returns the nodes that the quotes had."""
-    rows = connection.execute(load("forgetting")["empty_quotes"], {"ids": list(ids), "owner": owner})
-    return {row["node_id"] for row in rows if row["node_id"] is not None} - set(ids)
+def erase(connection: Connection, ids: Sequence[UUID], *, owner: str, told: Collection[UUID]) -> dict[str, list[UUID]]:
+    """Empty what quotes nodes that are erased, of which some were told by somebody; returns the nodes of the quotes by owner."""
+    found = _quotes(connection, ids, owner=owner, told=told)
+    if found:
+        connection.execute(load("forgetting")["empty"], {"ids": [row["id"] for row in found]})
+    connection.execute(load("forgetting")["empty_audit"], {"ids": list(ids), "owners": _owners(connection, owner)})
+    quoting: dict[str, list[UUID]] = {}
+    for row in found:
+        if row["node_id"] is not None:
+            quoting.setdefault(row["owner"], []).append(row["node_id"])
+    return quoting
 
 
 def forget_late(connection: Connection, entries: Sequence[Entry]) -> list[UUID]:
@@ -68,20 +77,36 @@ def ids_in(entry: Entry) -> set[str]:
 
 
 def _quotes(
-    connection: Connection, quoted: Sequence[UUID], *, owner: str, times: Sequence[datetime] | None = None
-) -> list[UUID]:
+    connection: Connection,
+    quoted: Sequence[UUID],
+    *,
+    owner: str,
+    times: Sequence[datetime] | None = None,
+    told: Collection[UUID] | None = None,
+) -> list[Row]:
+    """What quotes nodes, as id, node_id and owner: what is shown; what was hidden at `times`; or all of it.
+
+    That is for nodes that are erased, of which the words of those that are `told` are looked for.
+    """
     if not quoted:
         return []
     rows = connection.execute(load("forgetting")["quoted_texts"], {"nodes": list(quoted)})
-    texts = [row["content"] for row in rows if row["is_told"] and len(row["content"].split()) >= WORDS]
+    known = [row["content"] for row in rows if (row["is_told"] if told is None else row["id"] in told)]
+    texts = [text for text in known if len(lexical_text(text).split()) >= WORDS]
     values = {
-        "owner": owner,
+        "owners": _owners(connection, owner),
         "nodes": list(quoted),
         "times": None if times is None else list(times),
+        "erased": told is not None,
         "texts": texts,
         "escaped": [json.dumps(text)[1:-1].encode("ascii") for text in texts],
     }
-    return [row["id"] for row in connection.execute(load("forgetting")["quotes"], values)]
+    return connection.execute(load("forgetting")["quotes"], values).fetchall()
+
+
+def _owners(connection: Connection, owner: str) -> list[str]:
+    """An owner, and those of the notes of their sessions."""
+    return [owner, *places.note_owners(connection, owner=owner)]
 
 
 def _refresh(connection: Connection, touched: Sequence[UUID | None]) -> list[UUID]:

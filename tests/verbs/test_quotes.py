@@ -81,6 +81,25 @@ def test_a_reply_that_shows_two_comes_back_when_neither_is_forgotten(make: Make)
         assert len(memory.log("c3").tail()) in (0, 1)
 
 
+@pytest.mark.parametrize(
+    "text", ["我的电话号码是六一七七八八九九", "電話番号は六一七七八八九九です", "เบอร์โทรของฉันคือหกหนึ่ง"]
+)
+def test_a_text_without_spaces_is_known_by_its_words_too(make: Make, text: str) -> None:
+    with make(user="carla") as memory:
+        node = memory.remember(text, session="c1", role="user")
+        memory.log("c3").append([{"content": f"Noted: {text}", "role": "assistant"}])
+        memory.forget(node.id)
+        assert memory.timeline() == []
+
+
+def test_who_repeats_the_value_of_a_key_that_is_erased_has_said_nothing(make: Make, database_url: str) -> None:
+    with make(user="carla") as memory:
+        memory.revise("phone", NUMBER)
+        memory.log("c3").append([{"content": f"Noted. {NUMBER} Anything else?", "role": "assistant"}])
+        memory.erase(key="phone", confirm="confirmed")
+        assert found_in(database_url, "zqxvorb", tenant=memory.tenant) == []
+
+
 @pytest.mark.parametrize("how", ["purge", "key", "session"])
 def test_no_table_has_the_words_of_what_is_erased(make: Make, database_url: str, how: str) -> None:
     with make(user="carla") as memory:
