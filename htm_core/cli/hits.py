@@ -53,7 +53,7 @@ def _text(hit: Hit, marked: str | None) -> Text:
 
 def _who_and_when(hit: Hit) -> Text:
     """Speaker and time in two lines, so that more width is left for the memory."""
-    more = f" +{len(hit.mentions) - 1}" if len(hit.mentions) > 1 else ""
+    more = f" +{hit.times_said - 1}" if hit.times_said > 1 else ""
     when = local_time(hit.mention.at if hit.mention else hit.node.created_at)
     holds = f"\n{hit.holds}" if hit.holds else ""
     return Text.assemble(printable(speaker(hit.mention) + more, longest=16), "\n", (when, "dim"), (holds, "italic"))

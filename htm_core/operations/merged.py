@@ -12,6 +12,7 @@ from ..store import nodes, tidying
 from ..store.database import Connection
 from ..store.search import RecallQuery
 from ..types import Hit, Mention, Node
+from ..types.memories import times_said
 
 
 def as_one(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> list[Hit]:
@@ -61,7 +62,7 @@ def _as_one(query: RecallQuery, found: Sequence[Hit], best: Hit) -> Hit:
     mentions = sorted(said.values(), key=lambda mention: (mention.at, mention.seq), reverse=True)
     node = best.node
     if mentions:
-        node = replace(node, times_said=len(mentions), last_said=mentions[0].at)
+        node = replace(node, times_said=times_said(mentions), last_said=mentions[0].at)
     keyed = [hit.node for hit in found if hit.node.keys]
     if keyed and not node.keys:  # a key was given to what had been merged before
         keys = dict.fromkeys(key for each in keyed for key in each.keys)

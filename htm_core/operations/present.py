@@ -172,7 +172,7 @@ def _may_come_first(hit: Hit, first: Hit) -> bool:
 
 def _is_said_again(first: Hit, *, since: Hit) -> bool:
     """Whether a user said the words of the first hit again after the other one: then they hold again."""
-    again = len(first.mentions) > 1 and first.mentions[0].role == "user" and not only_asks(first.content)
+    again = first.times_said > 1 and first.mentions[0].role == "user" and not only_asks(first.content)
     return again and since.mention is not None and first.mentions[0].at > since.mention.at
 
 

@@ -137,7 +137,8 @@ where tenant = this_tenant() and owner = %(owner)s and key = %(key)s order by id
 -- Empties mentions. Their rows stay, so that the session's sequence has no gap.
 update mentions set node_id = null, content = null, payload = null, metadata = '{}', name = null, external_id = null, key = null,
        log_position = null, purged = true, forgotten_at = coalesce(forgotten_at, memory_time()), valid = null, valid_words = null,
-       expires_at = null, source = null, trust = null
+       expires_at = null, source = null, trust = null, copy_of = null,
+       purged_as = case when node_id is not null then purged_as(sayings(mentions)) end
 where tenant = this_tenant() and id = any(%(ids)s::uuid[])
 
 -- name: delete_session_mentions

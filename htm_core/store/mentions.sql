@@ -23,22 +23,26 @@ where m.tenant = this_tenant() and m.owner = %(owner)s and m.session = any(%(ses
   and m.external_id is not null and not starts_with(m.external_id, 'attached:') and not m.purged
 
 -- name: copies
--- Those of just written mentions that copy an older one of the same words by the same speaker, with the same id or at the same time,
--- in whatever session. A copy of what is forgotten, in all its copies, is forgotten too.
+-- Marks those of just written mentions that copy an earlier one of the same words by the same speaker, with the same id or at the same
+-- time, in whatever session. A copy of what is forgotten, in all its copies, is forgotten too.
 with copied as (
-  select g.id, f.forgotten_at, f.forgotten_by
+  select g.id, f.copy_of, f.forgotten_at, f.forgotten_by
   from unnest(%(ids)s::uuid[], %(by_id)s::bool[], %(by_time)s::bool[]) g(id, by_id, by_time)
   join mentions m on m.tenant = this_tenant() and m.id = g.id
   cross join lateral (
-    select o.forgotten_at, o.forgotten_by from mentions o
-    where o.tenant = this_tenant() and o.node_id = m.node_id and o.owner = m.owner and o.id <> all(%(ids)s::uuid[]) and not o.purged
+    select (array_agg(coalesce(o.copy_of, o.id) order by coalesce(o.copy_of, o.id)))[1] as copy_of,
+           (array_agg(o.forgotten_at order by o.forgotten_at desc nulls first) filter (where o.id <> all(%(ids)s::uuid[])))[1] as forgotten_at,
+           (array_agg(o.forgotten_by order by o.forgotten_at desc nulls first) filter (where o.id <> all(%(ids)s::uuid[])))[1] as forgotten_by
+    from mentions o
+    where o.tenant = this_tenant() and o.node_id = m.node_id and o.owner = m.owner and not o.purged
+      and (o.id <> all(%(ids)s::uuid[]) or o.id < m.id)
       and o.role is not distinct from m.role and o.name is not distinct from m.name
-      and (g.by_id and o.external_id = m.external_id or g.by_time and o.at = m.at)
-    order by o.forgotten_at desc nulls first limit 1) f),
-hidden as (
-  update mentions m set forgotten_at = c.forgotten_at, forgotten_by = c.forgotten_by
-  from copied c where m.tenant = this_tenant() and m.id = c.id and c.forgotten_at is not null)
-select id from copied
+      and (g.by_id and o.external_id = m.external_id or g.by_time and o.at = m.at)) f
+  where f.copy_of is not null)
+update mentions m set copy_of = c.copy_of, forgotten_at = coalesce(m.forgotten_at, c.forgotten_at),
+       forgotten_by = coalesce(m.forgotten_by, c.forgotten_by)
+from copied c where m.tenant = this_tenant() and m.id = c.id
+returning m.id
 
 -- name: replace
 update mentions m set node_id = given.node_id, content = given.content, metadata = given.metadata, payload = given.payload,
@@ -48,6 +52,7 @@ update mentions m set node_id = given.node_id, content = given.content, metadata
        forgotten_at = case when m.node_id is not distinct from given.node_id then m.forgotten_at end,
        forgotten_by = case when m.node_id is not distinct from given.node_id then m.forgotten_by end,
        withdrawn = m.withdrawn and m.node_id is not distinct from given.node_id,
+       copy_of = case when m.node_id is not distinct from given.node_id then m.copy_of end,
        log_position = case when given.logged then coalesce(m.log_position, m.seq) end, archived = m.archived and given.logged
 from unnest(%(ids)s::uuid[], %(nodes)s::uuid[], %(contents)s::text[], %(metadatas)s::jsonb[], %(payloads)s::bytea[],
             %(roles)s::text[], %(names)s::text[], %(logged)s::bool[], %(valid)s::tstzrange[], %(valid_words)s::text[],

@@ -53,7 +53,7 @@ from nodes n cross join lateral (                 -- by its key, whatever the st
   select t.importance, t.metadata, t.access_count, t.accessed_at from node_state t
   where t.tenant = this_tenant() and t.node_id = n.id offset 0) s
 cross join lateral (                              -- with what says the same
-  select count(*)::integer as times_said, max(m.at) as last_said from mentions m
+  select count(distinct coalesce(m.copy_of, m.id))::integer as times_said, max(m.at) as last_said from mentions m
   where m.tenant = this_tenant() and m.forgotten_at is null and (m.expires_at is null or m.expires_at > memory_time())
     and m.node_id = any(array(
     select n.id union all

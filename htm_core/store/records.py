@@ -137,6 +137,7 @@ def mention_of(row: Mapping[str, Any], *, node_id: str | None = None, content: s
         valid=None if valid is None else _window(valid),
         valid_words=row["valid_words"],
         expires_at=None if expires_at is None else _moment(expires_at),
+        copy_of=None if row.get("copy_of") is None else str(row["copy_of"]),
     )
 
 

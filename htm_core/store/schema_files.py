@@ -21,8 +21,8 @@ RELEASE = "0.1.0"  # the version of htm-memory whose files these are
 # In this order: a function of the language sql, a view or a trigger needs what it names to be there.
 FUNCTION_FILES = (
     "dropped", "tenants", "user_walls", "audit", "metadata_filter", "views", "lexemes", "nodes", "models", "filters", "word_counts",
-    "quotes", "jobs", "writing", "search", "spelling", "signals", "recall", "supersession", "working_memory", "groups", "relations",
-    "tidying", "tokens", "places", "collections", "cells", "erasure", "triggers",
+    "quotes", "copies", "jobs", "writing", "search", "spelling", "signals", "recall", "supersession", "working_memory", "groups",
+    "relations", "tidying", "tokens", "places", "collections", "cells", "erasure", "triggers",
 )  # fmt: skip
 
 WAY_OUT = (

@@ -16,6 +16,7 @@ from ..rules.text.asked import AskedParts
 from ..rules.text.spelling import RIGHT, Doubtful
 from ..settings import Signals
 from ..types import AppliedTimeframe, Match, Mention, Mode, Node, Window
+from ..types.memories import times_said
 from ..types.quick import quickly_made
 from .connection import HalfVector, Row
 from .database import Connection
@@ -207,7 +208,7 @@ def _fields(row: Mapping[str, Any]) -> HitFields:
         accessed_at=row["accessed_at"],
         access_count=row["access_count"],
         expires_at=last_expiry(mentions),
-        times_said=len(mentions),
+        times_said=times_said(mentions),
         last_said=mentions[0].at,
     )
     return HitFields(

@@ -70,7 +70,8 @@ on conflict (tenant, mention_id, key, retracts) do update
 set value = excluded.value, line = excluded.line, due = excluded.due, words = excluded.words, model = excluded.model
 
 -- name: facts
--- Without what is forgotten or has expired, what a key no longer says, and what does not hold now; a plan may hold later.
+-- Without what is forgotten or has expired, what a key no longer says, and what does not hold now; a plan may hold later. Of copies of
+-- one message the first that is there counts.
 select f.section, f.slot, f.value, f.line, f.retracts, f.due, f.words, m.id as mention_id, m.node_id, m.session, m.at, m.seq
 from profile_facts f
 join mentions m on m.tenant = f.tenant and m.id = f.mention_id
@@ -78,6 +79,9 @@ join nodes n on n.tenant = m.tenant and n.id = m.node_id
 where f.tenant = this_tenant() and f.owner = %(owner)s and m.forgotten_at is null and n.live
   and (m.expires_at is null or m.expires_at > memory_time())
   and (m.valid is null or m.valid @> memory_time() or (f.section = 'plans' and coalesce(upper(m.valid) > memory_time(), true)))
+  and (m.copy_of is null or not exists (
+    select from mentions o where o.tenant = m.tenant and o.node_id = m.node_id and coalesce(o.copy_of, o.id) = m.copy_of and o.id < m.id
+      and o.forgotten_at is null))
 order by m.at, m.seq
 
 -- name: nodes_of_session

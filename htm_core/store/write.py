@@ -54,7 +54,9 @@ def write(connection: Connection, entries: Sequence[Entry], *, owner: str, robot
     inserted = _insert(connection, first, fresh, wishes=wishes, owner=owner, robot=robot, model=model)
     new = inserted.nodes
     mentions.replace(connection, changed)
-    copies = mentions.copies(connection, [entry for entry in fresh if entry.node is not None and entry.node not in new])
+    copies = mentions.copies(
+        connection, [each for each in fresh if each.node is not None and (each.node not in new or times[each.node] > 1)]
+    )
     tags.insert(connection, said, new=new)
     left = _left(known)
     touched = keys.assign(connection, said, owner=owner, robot=robot) | left

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -90,7 +90,8 @@ class Mention:
     `seq` counts the messages of a session from 1, without gaps. `payload` is the exact bytes that were given. `source` says
     where it came from: "user", "assistant", "tool", "file", "web", "import", or None for the program itself. `trust` is from 0 (a
     page of the web) to 4 (the user, or the program itself). `valid` is when it holds, None where nothing was said about that,
-    and `valid_words` the words that said so. From `expires_at` on it is hidden.
+    and `valid_words` the words that said so. From `expires_at` on it is hidden. `copy_of` is the id of the mention that this one
+    copies, as in a forked conversation or a transcript that was imported again: both are one saying.
     """
 
     id: str
@@ -109,6 +110,12 @@ class Mention:
     valid: Window | None = None
     valid_words: str | None = None
     expires_at: datetime | None = None
+    copy_of: str | None = None
+
+
+def times_said(mentions: Iterable[Mention]) -> int:
+    """How often something was said: a mention and its copies are one saying."""
+    return len({mention.copy_of or mention.id for mention in mentions})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

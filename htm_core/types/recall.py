@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import overload
 
 from .changes import Supersession
-from .memories import Mention, Node
+from .memories import Mention, Node, times_said
 from .options import SaidWhen
 from .quick import quickly_made
 from .timeframes import Window
@@ -86,8 +86,8 @@ class Hit:
 
     @property
     def times_said(self) -> int:
-        """How often it was said: the number of `mentions`."""
-        return len(self.mentions)
+        """How often it was said: the number of `mentions`, of which copies of one message are one."""
+        return times_said(self.mentions)
 
     @property
     def last_said(self) -> datetime | None:

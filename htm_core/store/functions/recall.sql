@@ -320,7 +320,8 @@ begin
     select json_agg(json_build_object(
              'id', m.id, 'robot', m.robot, 'session', m.session, 'role', m.role, 'name', m.name, 'seq', m.seq, 'at', m.at,
              'metadata', m.metadata, 'payload', encode(m.payload, 'base64'), 'valid', htm.span_json(m.valid),
-             'valid_words', m.valid_words, 'expires_at', m.expires_at, 'source', m.source, 'trust', m.trust)) as mentions
+             'valid_words', m.valid_words, 'expires_at', m.expires_at, 'source', m.source, 'trust', m.trust,
+             'copy_of', m.copy_of)) as mentions
     from (
       select m.* from htm.mentions m
       where m.tenant = me and m.node_id = h.node_id

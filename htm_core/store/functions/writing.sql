@@ -7,6 +7,8 @@
 -- A new node for which `long` is not null gets a job that makes its vectors, by the model that the tenant has now; `of_model` counts only
 -- where there is none yet. Nobody waits for a long one, nor for any where more than `few` get one.
 --
+-- What copies a message that was purged is hidden, and its node is not among the new ones.
+--
 -- Answers with the nodes that are new, the metadata that they have by their ids, those whose vectors somebody may wait for, and how many
 -- passages could not be written.
 create or replace function htm.write_entries(
@@ -94,4 +96,5 @@ begin
                            valid_words, expires_at, source, trust, place)) g
   cross join lateral (select (reached ->> g.session)::bigint - g.later_ones as seq) n
   order by g.place;
+  new_nodes := array(select n from unnest(new_nodes) n except select h from unnest(htm.hide_copies_of_purged(of_owner, write_entries.mentions)) h);
 end $$;
