@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
@@ -13,8 +14,10 @@ from langchain_core.messages import AIMessage, AnyMessage
 
 from htm_core import Memory, Ungrounded
 from htm_core.integration.deadline import MemorySkipped
+from htm_core.integration.origin import is_of_palace
 from htm_core.palace import GROUNDING_KEY, Consulted, Enforce, checked_enforce
 
+from .conversation import TurnContext
 from .messages import is_from_person, words_of
 from .retrieval import append_to_system
 
@@ -85,6 +88,13 @@ def with_evidence(request: ModelRequest[Any], consulted: Consulted | None) -> Mo
     if consulted is None or not consulted.text:
         return request
     return request.override(system_message=append_to_system(request.system_message, consulted.text))
+
+
+def beside_evidence(context: TurnContext, consulted: Consulted | None) -> TurnContext:
+    """What memory adds beside the palace's word: nothing of what the palace keeps, which it has shown itself, or has not."""
+    if consulted is None:
+        return context
+    return replace(context, recalled=[each for each in context.recalled if not is_of_palace(each.metadata)])
 
 
 def with_citation(response: ModelResponse[Any], consulted: Consulted | None) -> ModelResponse[Any]:

@@ -32,7 +32,7 @@ from htm_core.palace import Consulted
 
 from .answers import held_parts
 from .conversation import Conversation, Conversations, Extent, Key, first_of_turn, is_one_turn
-from .grounding import PalaceConsultation, refusal, with_citation, with_evidence
+from .grounding import PalaceConsultation, beside_evidence, refusal, with_citation, with_evidence
 from .messages import leading_system
 from .options import (
     SCOPES,
@@ -313,7 +313,9 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         response = refusal(consulted)
         if response is None:
             context = run.recall.context(conversation, shown, began_with=run.began_with, restores=run.restores)
-            fitted = self._requests.fitted(with_evidence(request, consulted), context, conversation)
+            fitted = self._requests.fitted(
+                with_evidence(request, consulted), beside_evidence(context, consulted), conversation
+            )
             response = with_citation(handler(fitted), consulted)
         persist(conversation, response.result)
         return response
@@ -331,7 +333,9 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
             context = await run.recall.acontext(conversation, shown, began_with=run.began_with, restores=run.restores)
             with held_parts(running_config()) as parts:
                 try:
-                    fitted = self._requests.fitted(with_evidence(request, consulted), context, conversation)
+                    fitted = self._requests.fitted(
+                        with_evidence(request, consulted), beside_evidence(context, consulted), conversation
+                    )
                     answer = await handler(fitted)
                 except asyncio.CancelledError:  # the reader has left
                     await apersist(conversation, parts.messages())

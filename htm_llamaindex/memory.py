@@ -24,7 +24,7 @@ from htm_core.integration.follow_ups import SENT_AT_ONCE, SaidBefore, in_full
 from htm_core.integration.keep import Keep
 from htm_core.integration.messages import searchable
 from htm_core.integration.option_names import check_known, with_arguments_of
-from htm_core.integration.origin import check_min_trust
+from htm_core.integration.origin import check_min_trust, outside_palace
 from htm_core.integration.profile_block import SHARE as PROFILE_PART
 from htm_core.integration.profile_block import KnownProfile, forgettings, is_shown_with
 from htm_core.integration.prompt_block import new_token
@@ -322,6 +322,7 @@ class HTMMemory(BaseMemory):
             if consulted and consulted.refusal
             else self._recall(asked, turn, choices, speaker=_speaker_of(input), before=before)
         )
+        hits = outside_palace(hits) if consulted else hits
         reserve = min(self.recall_tokens, int(max(0, room) * RECALL_SHARE)) if hits else 0
         window, files = self._window(entries, room - reserve)
         quoted = {each.content for each in consulted.grounding.evidence} if consulted else set()

@@ -122,6 +122,19 @@ def _without_doubted(hit: Hit, min_trust: int) -> Hit:
     return replace(hit, before=None) if hit.before is not None and hit.before.trust < min_trust else hit
 
 
+def outside_palace(found: Sequence[Hit]) -> Sequence[Hit]:
+    """What was recalled, without what a palace keeps: it has its say by itself, with its doubt, or that it has nothing."""
+    kept = tuple(hit for hit in found if not is_of_palace(hit.node.metadata))
+    if len(kept) == len(found):
+        return found
+    return replace(found, hits=kept) if isinstance(found, Recall) else kept
+
+
+def is_of_palace(metadata: Mapping[str, Any]) -> bool:
+    """Whether a memory with this metadata has a place in a palace."""
+    return "palace" in metadata
+
+
 def check_min_trust(min_trust: Any) -> int:
     """A level of trust, from 0 to 4; raises `InvalidInput`."""
     return check_trust(min_trust)

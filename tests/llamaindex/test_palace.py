@@ -71,6 +71,25 @@ def test_the_model_is_shown_the_evidence_as_data_and_the_answer_carries_where_it
     assert [message.content for message in chat.get_all()] == [QUESTION, "In May [1]."]
 
 
+@pytest.mark.parametrize("ask", [QUESTION, "Where did we go on holiday last year?"])
+def test_nothing_that_the_palace_keeps_stands_beside_its_word(palace: Palace, ask: str) -> None:
+    """Neither beside evidence, from which alone a model is to answer, nor beside a miss."""
+    mine = palace.of(user="ann")
+    for drawer, fact in (
+        ("heron", FACT),
+        ("ibis", "Our ibis project ship is blue."),
+        ("otter", "We go on with the otter."),
+    ):
+        mine.file(fact, room="projects", drawer=drawer)
+    mine.wake_up()
+    mine.memory.of(session="before").remember("On holiday I read about our heron.", role="user")
+    messages = opened(palace).get(ask)
+    others = [message.content or "" for message in messages if not is_evidence(message)]
+    assert (FACT in (evidence_in(messages).content or "")) == (ask == QUESTION)
+    assert not any(fact in other for other in others for fact in (FACT, "blue", "otter"))
+    assert "I read about our heron" in "".join(others)
+
+
 def test_a_question_is_consulted_once_however_often_an_agent_asks(palace: Palace) -> None:
     palace.file(FACT, **PLACE)
     chat = opened(palace)

@@ -81,6 +81,27 @@ def test_a_thread_begins_with_what_the_palace_wakes_up_to(palace: Palace) -> Non
     assert "# My palace" in str(model.seen[0][0].text)
 
 
+@pytest.mark.parametrize("ask", [QUESTION, "Where did we go on holiday last year?"])
+def test_nothing_that_the_palace_keeps_stands_beside_its_word(palace: Palace, ask: str) -> None:
+    """Neither beside evidence, from which alone a model is to answer, nor beside a miss."""
+    mine = palace.of(user="ann", session="t")
+    mine.wake_up()
+    for drawer, fact in (
+        ("heron", FACT),
+        ("ibis", "Our ibis project ship is blue."),
+        ("otter", "We go on with the otter."),
+    ):
+        mine.file(fact, room="projects", drawer=drawer)
+    mine.wake_up()
+    mine.memory.of(session="before").remember("On holiday I read about our heron.", role="user")
+    model = scripted("So.")
+    said(agent(palace, model), ask)
+    system, *others = (str(message.text) for message in model.seen[0])
+    assert (FACT in system) == (ask == QUESTION)
+    assert not any(fact in other for other in others for fact in (FACT, "blue", "otter"))
+    assert "I read about our heron" in "".join(others)
+
+
 def test_an_awaited_agent_consults_as_well(palace: Palace) -> None:
     model = scripted("Guess.")
     made = agent(palace, model, enforce="strict")
