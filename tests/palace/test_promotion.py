@@ -69,6 +69,18 @@ def test_the_rules_see_no_contradiction_between_different_things(one: str, other
     assert by_rules(other, one) is None
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "why"),
+    [
+        ("The key rotates every 30 days.", "The key rotates every 90 days.", "one says 30 days, the other 90 days"),
+        ("The contract runs for one year.", "The contract runs for 18 months.", "one says 1 year, the other 18 months"),
+        ("The trial lasts 14 days.", "The trial lasts one week.", "one says 14 days, the other 1 week"),
+    ],
+)
+def test_a_contradiction_names_spans_as_they_were_said(one: str, other: str, why: str) -> None:
+    assert by_rules(one, other) == why
+
+
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 
 

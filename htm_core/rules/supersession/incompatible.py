@@ -123,10 +123,13 @@ def _other_value_of_a_kind(one: Said, other: Said) -> str | None:
 
 
 def _shown(said: Said, kind: str) -> Iterator[str]:
+    """The values of a kind in words; a span in the unit in which it was said."""
     for value in said.values[kind]:
         seconds = float(value) if kind == "span" else 0.0
-        unit = next((name for name, length in reversed(SPANS.items()) if seconds and seconds % length == 0), "")
-        yield f"{seconds / SPANS[unit]:g} {unit}s" if unit else value
+        units = [name for name, length in reversed(SPANS.items()) if seconds and seconds % length == 0]
+        unit = next((name for name in units if name in said.text.lower()), next(iter(units), ""))
+        count = seconds / SPANS[unit] if unit else 0.0
+        yield f"{count:g} {unit}{'s' * (count != 1)}" if unit else value
 
 
 def _denied(one: Said, other: Said) -> str | None:
