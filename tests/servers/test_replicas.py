@@ -318,7 +318,7 @@ def test_a_standby_that_is_to_be_written_to_is_named_as_such(
         await_replay(primary, replica)
     with (
         memory_at(replica.dsn(), tenant=memory.tenant) as standby,
-        pytest.raises(HTMError, match="got a standby: .*target_session_attrs=read-write"),
+        pytest.raises(HTMError, match=r"got a standby: .*target_session_attrs=read-write"),
     ):
         standby.remember("said to a standby")
 
