@@ -17,13 +17,9 @@ CALENDAR = Calendar(now=NOW, zone=UTC)
 
 # What is said on 25 November 2026, the words that say when it holds, and the day on which that begins and ends.
 SPANS = [
-    ("I work at Acme since May.", "since May", "2026-05-01", None),
     ("I am on leave until Friday.", "until Friday", None, "2026-11-28"),
     ("I lived in Rome from 2021 to 2023.", "from 2021 to 2023", "2021-01-01", "2024-01-01"),
-    ("As of June I work from home.", "As of June", "2027-06-01", None),
     ("Starting next week I work from home.", "Starting next week", "2026-11-30", None),
-    ("The shop is closed till the end of March.", "till the end of March", None, "2027-04-01"),
-    ("The offer is valid until 12 May.", "until 12 May", None, "2027-05-13"),
     ("Since 2019 she has been vegetarian.", "Since 2019", "2019-01-01", None),
     ("We rent the flat until the end of 2027.", "until the end of 2027", None, "2028-01-01"),
     ("From Monday on I take the bus.", "From Monday on", "2026-11-30", None),
@@ -32,7 +28,6 @@ SPANS = [
     ("I worked at Globex until 2019.", "until 2019", None, "2020-01-01"),
     ("For the next two weeks I am in Oslo.", "For the next two weeks", "2026-11-25", "2026-12-09"),
     ("I am in Oslo for the rest of the week.", "for the rest of the week", "2026-11-25", "2026-11-30"),
-    ("She was in Paris from 3 May to 10 June.", "from 3 May to 10 June", "2026-05-03", "2026-06-11"),
     (
         "The bridge is closed from 1 December 2026 until 15 January 2027.",
         "from 1 December 2026 until 15 January 2027",
@@ -41,26 +36,16 @@ SPANS = [
     ),
     ("Effective 1 January 2027 the price is 12 euros.", "Effective 1 January 2027", "2027-01-01", None),
     ("The visa is valid through 30 June 2027.", "through 30 June 2027", None, "2027-07-01"),
-    ("I have lived in Graz since the beginning of May.", "since the beginning of May", "2026-05-01", None),
-    ("I lived in Graz until May.", "until May", None, "2026-06-01"),
-    ("I live in Graz until May.", "until May", None, "2027-06-01"),
     ("Until Friday I am out of office. Ask Tom instead.", "Until Friday", None, "2026-11-28"),
     ("Since yesterday the heating is off.", "Since yesterday", "2026-11-24", None),
     ("Ann has been the manager since last week.", "since last week", "2026-11-16", None),
     ("The code is 1234 until tomorrow.", "until tomorrow", None, "2026-11-27"),
-    ("We are in Rome until Christmas.", "until Christmas", None, "2026-12-26"),
-    ("We are in Rome until Christmas Day.", "until Christmas Day", None, "2026-12-26"),
-    ("We are in Rome until Boxing Day.", "until Boxing Day", None, "2026-12-27"),
-    ("The heating is off until Easter.", "until Easter", None, "2027-03-29"),
-    ("I have been on leave since Monday until Christmas.", "since Monday until Christmas", "2026-11-23", "2026-12-26"),
     ("They lived there from 1998 until 2004.", "from 1998 until 2004", "1998-01-01", "2005-01-01"),
     ("I am vegan since January 2020, and happy.", "since January 2020", "2020-01-01", None),
     ("Ever since 2020 Tom has worked remotely.", "Ever since 2020", "2020-01-01", None),
     ("My phone number is 555 as of today.", "as of today", "2026-11-25", None),
     ("He taught physics till 2015.", "till 2015", None, "2016-01-01"),
     ("I'm off sick until Monday.", "until Monday", None, "2026-12-01"),
-    ("The road is closed up until 5 December.", "up until 5 December", None, "2026-12-06"),
-    ("Beginning in March the rent is 900.", "Beginning in March", "2027-03-01", None),
     ("I'll be in Berlin until the end of next month.", "until the end of next month", None, "2027-01-01"),
     ("The discount runs through the end of the month.", "through the end of the month", None, "2026-12-01"),
     ("Ann is on parental leave until March 2027.", "until March 2027", None, "2027-04-01"),
@@ -69,17 +54,48 @@ SPANS = [
     ("My new number, as of tomorrow, is 555 0199.", "as of tomorrow", "2026-11-26", None),
     ("From 2010 to 2014 she studied law.", "From 2010 to 2014", "2010-01-01", "2015-01-01"),
     ("The museum is closed until next Friday.", "until next Friday", None, "2026-11-28"),
-    ("Tom has had a dog since January.", "since January", "2026-01-01", None),
     ("I was the captain from 2018 until 2020.", "from 2018 until 2020", "2018-01-01", "2021-01-01"),
     ("The pool is closed through Friday.", "through Friday", None, "2026-11-28"),
     ("Starting 1 March 2027, I live in Lisbon.", "Starting 1 March 2027", "2027-03-01", None),
     ("I worked nights until last week.", "until last week", None, "2026-11-23"),
     ("Since last year we have had two cars.", "Since last year", "2025-01-01", None),
-    ("We booked the flat from 25 July to 8 August.", "from 25 July to 8 August", "2027-07-25", "2027-08-09"),
-    ("They extended the lease until May.", "until May", None, "2027-06-01"),
-    ("We had booked the flat until May.", "until May", None, "2026-06-01"),
     ("I was a vegetarian until now.", "until now", None, "2026-11-25"),
     ("They are in Peru for the next three weeks.", "for the next three weeks", "2026-11-25", "2026-12-16"),
+    ("The offer is valid until 12 May 2027.", "until 12 May 2027", None, "2027-05-13"),
+    ("We are in Rome until Christmas next year.", "until Christmas next year", None, "2027-12-27"),
+    ("I live in Graz until next May.", "until next May", None, "2027-06-01"),
+    ("She was in Paris from 3 May to 10 June 2026.", "from 3 May to 10 June 2026", "2026-05-03", "2026-06-11"),
+    (
+        "The bridge is closed from 1 December 2026 until 15 January.",
+        "from 1 December 2026 until 15 January",
+        "2026-12-01",
+        "2027-01-16",
+    ),
+    ("Every year since 2019 we have met in Graz.", "since 2019", "2019-01-01", None),
+]
+
+# Dates that come every year, without one: a statement says nothing of when it holds. Words given to `valid` mean the next one,
+# or of a beginning the latest.
+WITHOUT_A_YEAR = [
+    ("I work at Acme since May.", "since May", "2026-05-01", None),
+    ("As of June I work from home.", "As of June", "2027-06-01", None),
+    ("The shop is closed till the end of March.", "till the end of March", None, "2027-04-01"),
+    ("The offer is valid until 12 May.", "until 12 May", None, "2027-05-13"),
+    ("She was in Paris from 3 May to 10 June.", "from 3 May to 10 June", "2027-05-03", "2027-06-11"),
+    ("I have lived in Graz since the beginning of May.", "since the beginning of May", "2026-05-01", None),
+    ("I lived in Graz until May.", "until May", None, "2027-06-01"),
+    ("I live in Graz until May.", "until May", None, "2027-06-01"),
+    ("We are in Rome until Christmas.", "until Christmas", None, "2026-12-26"),
+    ("We are in Rome until Christmas Day.", "until Christmas Day", None, "2026-12-26"),
+    ("We are in Rome until Boxing Day.", "until Boxing Day", None, "2026-12-27"),
+    ("The heating is off until Easter.", "until Easter", None, "2027-03-29"),
+    ("I have been on leave since Monday until Christmas.", "since Monday until Christmas", "2026-11-23", "2026-12-26"),
+    ("The road is closed up until 5 December.", "up until 5 December", None, "2026-12-06"),
+    ("Beginning in March the rent is 900.", "Beginning in March", "2027-03-01", None),
+    ("Tom has had a dog since January.", "since January", "2026-01-01", None),
+    ("We booked the flat from 25 July to 8 August.", "from 25 July to 8 August", "2027-07-25", "2027-08-09"),
+    ("They extended the lease until May.", "until May", None, "2027-06-01"),
+    ("We had booked the flat until May.", "until May", None, "2027-06-01"),
 ]
 
 # What says nothing of when it holds, or not surely: nothing is read from it.
@@ -305,18 +321,36 @@ def test_a_weekday_that_is_today_is_not_sure_and_any_other_is() -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        *[text for text, *_ in WITHOUT_A_YEAR],
         "Flu shots are given from 1 October on, without an appointment.",
         "Every year from 1 March on the ferry runs daily.",
         "Each year the pass is closed until 12 May.",
+        "Every winter the road is closed until 30 April.",
         "Dogs are allowed on the beach from October until March.",
         "The lift runs from December through April.",
+        "The outdoor pool is open until 31 March.",
+        "The reading room opens at seven since 1 June.",
+        "Starting 1 April the boats go every hour.",
+        "Winter tyres are required from 1 November to 15 April.",
+        "The rink is open through 28 February.",
+        "Strawberries are in season until the end of July.",
+        "The orchard may be visited since mid May.",
+        "The tax office takes forms by 3 May.",
+        "We grill on the roof every 4 July.",
+        "Tulips go into the ground before 12 October.",
+        "Ice is sold from summer on.",
+        "The market is closed until 10/25.",
     ],
 )
-def test_what_comes_every_year_has_no_year(text: str) -> None:
+def test_a_date_without_a_year_gets_none(text: str) -> None:
     assert find_validity(text, lambda: CALENDAR) is None
 
 
-def test_what_holds_every_year_since_a_year_has_a_beginning() -> None:
-    found = find_validity("Every year since 2019 we have met in Graz.", lambda: CALENDAR)
+@pytest.mark.parametrize(("text", "words", "start", "stop"), WITHOUT_A_YEAR)
+def test_words_given_as_valid_mean_the_next_date_or_the_latest_beginning(
+    text: str, words: str, start: str | None, stop: str | None
+) -> None:
+    assert words in text
+    found = read_validity(words, CALENDAR)
     assert found is not None
-    assert found.window.start == datetime(2019, 1, 1, tzinfo=UTC)
+    assert (day(found.start), day(found.stop)) == (start, stop)

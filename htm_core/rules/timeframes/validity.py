@@ -117,7 +117,6 @@ _ASKING = frozenset(
         "could", "will", "would", "should", "has", "have", "had", "if", "suppose", "imagine", "am",
     }
 )  # fmt: skip
-_EVERY_YEAR = re.compile(r"\b(?:every|each) year\b", re.IGNORECASE)
 _YEAR = re.compile(r"\b\d{4}\b")
 _NAMES = re.compile(r"[^\W\d_]")
 _SENTENCE = re.compile(r"(?<![.!?])[.!?]++(?=\s|$)|\n+")
@@ -192,9 +191,14 @@ def _spans(sentence: str, calendar: Calendar) -> Iterator[Validity]:
             continue  # "we have earned 450 until now" counts, and ends nothing
         end = place + cursor.place
         said = sentence[word.start : cursor.last().stop].rstrip(".")
-        if _EVERY_YEAR.search(sentence) and not _YEAR.search(said):
-            continue
-        yield Validity(window, said)
+        if not _lacks_a_year(cursor, said):
+            yield Validity(window, said)
+
+
+def _lacks_a_year(cursor: Cursor, said: str) -> bool:
+    """Whether a span that was read has a date that comes every year, and no year: "open until 31 March" may be of each."""
+    read = [time for time, end in cursor.times.values() if time is not None and end <= cursor.place]
+    return any(isinstance(time.cycle, Yearly | Feast) for time in read) and not _YEAR.search(said)
 
 
 def _length_of_both_ends(words: Sequence[Token], calendar: Calendar) -> int:
@@ -325,8 +329,6 @@ def _from_on(cursor: Cursor, *, past: bool) -> Window | None:
     time = _endpoint(cursor, opener)
     if time is None or (opener == "from" and not cursor.take("onwards", "onward", "forward", "on")):
         return None
-    if opener == "from" and isinstance(time.cycle, Yearly):
-        return None  # "shots are given from 1 October on", without a year: once, or every year
     start = _resolved(cursor, time, past=past)
     return None if start is None or start.start is None else _window(start.start, _ceiling(cursor, past=past))
 
