@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 from uuid import UUID
@@ -30,18 +30,18 @@ from ..rules.text.near_duplicates import copies
 from ..rules.text.passages import lexical_query
 from ..rules.text.phrases import quoted_phrases
 from ..rules.text.tags import normalize_all
-from ..rules.timeframes.parse import extract_filter
 from ..rules.trust import check_sources, check_trust
 from ..settings import Signals
 from ..store import nodes
 from ..store.search import Filters, Reader, RecallQuery, preceding
-from ..types import AppliedTimeframe, Hit, Mention, Mode, Recall, Scope, Source, TimeframeLike, Timings, Window
+from ..types import Hit, Mention, Mode, Recall, Scope, Source, TimeframeLike, Timings
 from .current import in_time
 from .echoes import answers_first, facts_before_neighbours, repeated_questions
 from .expansion import best_of, expand, total
 from .fresh_vectors import make_fresh_vectors
 from .local_times import local_hits, local_mentions
 from .merged import as_one
+from .named_times import ANSWERS, moments, speaking_of_another_day, times_of
 from .present import CONSIDERED, may_put_present_first, present_answer_first
 from .reranking import reranked
 from .small_talk import small_talk
@@ -59,14 +59,9 @@ SMALLEST_POOL = 30  # candidates of each arm
 SMALLEST_VECTOR_POOL = 20  # and of mode="vector", where they are the answer; several may be passages of one node
 PASTED_SHARE = 4  # one of so many hits, at most, is about what is pasted beside a question
 MORE = 4  # times as many hits are searched for when copies fill up a limit
-# With timeframe="auto", the times that a query names hold an answer if a hit from them has at least this relevance.
-ANSWERS = 0.1
-# Otherwise, hits from other times are preferred when the best of them is at least so many times as relevant.
+# Where the times that a query names hold no answer, hits from others are preferred if the best is so many times as relevant.
 MUCH_MORE_RELEVANT = 3
 NO_SIGNALS = Signals(**dict.fromkeys(Signals.model_fields, 0.0))
-ANOTHER_TIME = timedelta(
-    days=40
-)  # in another month and on another weekday: "yesterday" is another day then, "in May" is not
 
 
 def prepare(
@@ -96,20 +91,20 @@ def prepare(
     validation.check_choice(mode, get_args(Mode), what="mode")
     # Words alone are searched for as they are given.
     asked = None if mode == "text" else asked_in(query)
-    text = whole = text if asked is None else validation.check_query(asked.parts[0])
+    text = text if asked is None else validation.check_query(asked.parts[0])
     if scope is not None:
         validation.check_choice(scope, get_args(Scope), what="scope")
     if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 0):
         raise InvalidInput(f"expected budget to be a whole number of tokens, 0 or more, got {budget!r}")
     weights = _signal_weights(_with_weights(engine.settings.signals, signals), mode)
-    text, applied = _time_filter(engine, text, timeframe)
+    named = times_of(engine, text, timeframe, mode=mode)
     session, owners = _searched(engine, scope=scope, session=session)
     conditions = compile_where(where)
     filters = Filters(
         owners=owners,
         robots=validation.check_robots(robot),
         session=session,
-        windows=applied.windows if applied is not None else (),
+        windows=named.applied.windows if named.applied is not None else (),
         tags=None if tags is None else normalize_all(tags) or None,
         equal=conditions.equalities,
         metadata=conditions.beyond_equalities,
@@ -121,7 +116,7 @@ def prepare(
     limit = validation.check_limit(limit)
     prepared = RecallQuery(
         query=query,
-        text=text,
+        text=named.text,
         filters=filters,
         mode=mode,
         limit=limit,
@@ -132,19 +127,21 @@ def prepare(
         pool=max(SMALLEST_VECTOR_POOL if mode == "vector" else SMALLEST_POOL, 2 * limit),
         vector_share=VECTOR_SHARE,
         signal_weights=weights,
-        moments=_moments(engine, text, weights),
-        timeframe=applied,
+        moments=moments(engine, named.text if timeframe == "auto" else text, weights),
+        then=named.then,
+        asks_a_time_alone=named.alone,
+        timeframe=named.applied,
         model=engine.embedder.name,
         asked=asked,
     )
-    if applied is None or timeframe != "auto":
+    if named.applied is None or timeframe != "auto":
         return prepared
     at_any_time = replace(
         prepared,
-        text=text if _counts_from_now(engine, whole, applied) else whole,
+        text=named.elsewhere,
         filters=replace(filters, windows=()),
-        moments=_moments(engine, whole, weights),
-        timeframe=replace(applied, outside=True),
+        moments=moments(engine, text, weights),
+        timeframe=replace(named.applied, outside=True),
     )
     return replace(prepared, at_any_time=at_any_time)
 
@@ -197,6 +194,7 @@ def answer(engine: Engine, query: RecallQuery, *, alone: bool = False) -> Recall
         timings = total([found.timings, outside.timings])
         better = _best_relevance(outside.hits) > MUCH_MORE_RELEVANT * _best_relevance(found.hits)
         found = replace(outside if better else found, timings=timings)
+        query = query.at_any_time if better else query
     if expander is not None:
         timings = replace(found.timings, expander=expansion.milliseconds)
         found = replace(found, fallback=expansion.fallback, timings=timings)
@@ -244,8 +242,7 @@ def _find_all(engine: Engine, query: RecallQuery, questions: Sequence[str], *, a
 
     def find(text: str) -> Recall:
         """What one more question finds."""
-        moments = _moments(engine, text, query.signal_weights)
-        return _find(engine, replace(query, query=text, text=text, moments=moments))
+        return _find(engine, replace(query, query=text, text=text, moments=moments(engine, text, query.signal_weights)))
 
     asked = query.asked
     parts = [] if asked is None else [find(validation.check_query(part)) for part in asked.parts[1:]]
@@ -295,7 +292,7 @@ def _find(engine: Engine, query: RecallQuery) -> Recall:
         text=meant.text,
         added=meant.added,
         doubtful=spelling.RIGHT,
-        moments=_moments(engine, meant.text, query.signal_weights),
+        moments=query.moments or moments(engine, meant.text, query.signal_weights),
     )
     again, _ = _find_as_typed(engine, asked)
     return replace(again, corrections=meant.corrections, timings=total([found.timings, again.timings]))
@@ -408,42 +405,6 @@ def _best_relevance(hits: Sequence[Hit]) -> float:
     return max((hit.relevance for hit in hits), default=0.0)
 
 
-def _time_filter(engine: Engine, text: str, timeframe: TimeframeLike) -> tuple[str, AppliedTimeframe | None]:
-    """The text to search for, and the times to filter by; "auto" takes out of the text a time that says when."""
-    if timeframe != "auto":
-        windows = engine.time_windows(timeframe)
-        applied = AppliedTimeframe(windows=windows, words=timeframe if isinstance(timeframe, str) else None)
-        return text, applied if windows else None
-    rest, windows, words = extract_filter(
-        text, now=engine.clock(), week_start=engine.settings.week_start, timezone=engine.timezone
-    )
-    return rest, AppliedTimeframe(windows=windows, words=words) if windows else None
-
-
-def _counts_from_now(engine: Engine, text: str, applied: AppliedTimeframe) -> bool:
-    """Whether the time in a text depends on the day, as that of "yesterday" does: in a memory it is another. May is a name."""
-    _, windows, _ = extract_filter(
-        text,
-        now=engine.clock() - ANOTHER_TIME,
-        week_start=engine.settings.week_start,
-        timezone=engine.timezone,
-    )
-    return [_in_its_year(each) for each in windows] != [_in_its_year(each) for each in applied.windows]
-
-
-def _in_its_year(window: Window) -> str:
-    return f"{window.start:%m-%d}" if window.start else ""
-
-
-def _moments(engine: Engine, text: str, signals: Signals) -> tuple[Window, ...]:
-    """The times that a text names, where they count."""
-    if not signals.time:
-        return ()
-    return query_signals.times_in(
-        text, now=engine.clock(), week_start=engine.settings.week_start, timezone=engine.timezone
-    )
-
-
 def _searched(engine: Engine, *, scope: Scope | None, session: str | None) -> tuple[str | None, list[str] | None]:
     """The one session that is searched, and the owners; None where it is any of them."""
     if session is not None:
@@ -503,6 +464,7 @@ def _search(engine: Engine, query: RecallQuery) -> tuple[list[Hit], SearchResult
         hits = as_one(engine, query, found.hits[:limit])
         copy_of = copies([hit.passage for hit in hits], voices=[_speaker(hit) for hit in hits]) if weight else []
         left_out = frozenset[str]() if engine.settings.recall_small_talk else small_talk(query, hits)
+        left_out |= speaking_of_another_day(engine, query, hits)
         yielding = sum(original is not None for original in copy_of) + repeated_questions(query, hits) + len(left_out)
         if len(hits) - yielding >= query.limit or len(found.hits) < limit or limit >= RESULTS:
             break

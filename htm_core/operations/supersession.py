@@ -6,16 +6,18 @@ only where the tenant has any; docs/why/supersession.md says what that costs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from uuid import UUID
 
 from ..engine.engine import Engine
 from ..store import nodes, supersession
 from ..store.database import Connection
 from ..store.search import RecallQuery
-from ..types import Hit, Node, Recall, Supersession
+from ..types import Hit, Node, Recall, Supersession, Window
 from .moved_hits import moved
+from .named_times import ANSWERS, held_during
 
 FORMERLY = 5  # former values that a hit shows
 COMPARED_HITS = 100  # the best hits that edges are looked for
@@ -72,24 +74,34 @@ def edges_around(engine: Engine, query: RecallQuery, found: Recall, *, doubtful:
 def present_first(query: RecallQuery, found: Recall, edges: Edges) -> Recall:
     """A recall in which what was superseded stands below what superseded it, and each says so of the other.
 
-    Nothing is left out but for what no longer fits the limit.
+    Where a query asks about a time that is over, what held at its end stands first. Nothing is left out but for what no longer
+    fits the limit. Where something held in the times that a recall names, it does not say that nothing is from them.
     """
-    if not edges.sure:
-        return found
-    return replace(found, hits=tuple(reordered(found.hits, edges.sure, edges.brought, former=_shows_former(query))))
+    if edges.sure:
+        hits = reordered(found.hits, edges.sure, edges.brought, former=_shows_former(query), then=query.then)
+        found = replace(found, hits=tuple(hits))
+    applied = found.timeframe
+    if applied is not None and applied.outside and _held_then(found.hits, edges.sure, applied.windows):
+        return replace(found, timeframe=replace(applied, outside=False))
+    return found
 
 
 def reordered(
-    hits: Sequence[Hit], edges: Sequence[Supersession], known: Mapping[str, Node], *, former: bool = True
+    hits: Sequence[Hit],
+    edges: Sequence[Supersession],
+    known: Mapping[str, Node],
+    *,
+    former: bool = True,
+    then: Sequence[Window] = (),
 ) -> list[Hit]:
     """Hits with present values first. `edges` are the latest first, `known` are the nodes that may be brought in.
 
-    Without `former` no hit shows what it superseded.
+    Without `former` no hit shows what it superseded. What held at the end of the times `then` stands above what came later.
     """
-    newer_of = {each.older.node_id: each for each in reversed(edges)}  # of several the latest
-    older_of: dict[str | None, list[Supersession]] = {}
-    for each in edges:
-        older_of.setdefault(each.newer.node_id, []).append(each)
+    end = max((each.stop for each in then if each.stop), default=None)
+    later = [each for each in edges if end is not None and each.older.at < end <= each.holds_from]
+    newer_of = {each.older.node_id: each for each in reversed(edges) if each not in later}  # of several the latest
+    ended_by = _ended_by(edges)
     order = list(hits)
     for hit in hits:
         present = _present(hit.node.id, newer_of)
@@ -101,14 +113,70 @@ def reordered(
             _exchange(order, place, there[present.newer.node_id])
         elif (node := known.get(present.newer.node_id or "")) is not None:
             order.insert(place, _brought(node, present, hit))
+    held = [hit.node.id for hit in order if ended_by.get(hit.node.id) in later]
+    for id in held:
+        _lift(order, id, above=_after(id, edges))
+    older_of: dict[str | None, list[Supersession]] = {}
+    for each in edges:
+        if each.older.node_id not in held:  # what held then stands above, and not beside the newer one
+            older_of.setdefault(each.newer.node_id, []).append(each)
     return [
         replace(
             hit,
-            formerly=tuple(_former(hit.node.id, older_of)[:FORMERLY]) if former else (),
-            superseded_by=newer_of.get(hit.node.id),
+            formerly=tuple(_former(hit.node.id, older_of, ended_by)[:FORMERLY]) if former else (),
+            superseded_by=ended_by.get(hit.node.id),
         )
         for hit in order
     ]
+
+
+def _ended_by(edges: Sequence[Supersession]) -> dict[str | None, Supersession]:
+    """The edge by which each superseded node came to its end: of several the first after it was said."""
+    found: dict[str | None, Supersession] = {}
+    for each in edges:  # the latest first
+        if each.older.node_id not in found or each.holds_from > each.older.at:
+            found[each.older.node_id] = each
+    return found
+
+
+def _held_then(hits: Sequence[Hit], edges: Sequence[Supersession], windows: Sequence[Window]) -> bool:
+    """Whether something that probably answers held at these times, by its own words or by what superseded it."""
+    answers = {hit.node.id for place, hit in enumerate(hits) if place == 0 or hit.relevance >= ANSWERS}
+    said = [mention for hit in hits if hit.node.id in answers for mention in hit.mentions]
+    spans = [(each.valid.start or each.at, each.valid.stop) for each in said if each.valid is not None]
+    spans += [
+        (each.older.at, each.holds_from)
+        for each in _ended_by(edges).values()
+        if not answers.isdisjoint((each.older.node_id, each.newer.node_id))
+    ]
+    return any(held_during(windows, start, stop) for start, stop in spans)
+
+
+def _after(id: str, edges: Sequence[Supersession]) -> set[str | None]:
+    """The ids of all that came after a node, over all between."""
+    found, ahead = set[str | None](), [id]
+    while ahead:
+        older = ahead.pop()
+        ahead += [
+            each.newer.node_id or ""
+            for each in edges
+            if each.older.node_id == older and each.newer.node_id not in found
+        ]
+        found.update(ahead)
+    return found - {id}
+
+
+def _lift(order: list[Hit], id: str, *, above: Collection[str | None]) -> None:
+    """Put a hit right above the first of these, if it stands below. What it passes gets the scores of the places below."""
+    place = next(at for at, hit in enumerate(order) if hit.node.id == id)
+    first = next((at for at, hit in enumerate(order[:place]) if hit.node.id in above), place)
+    there = order[first : place + 1]
+    relevance = max(there[0].relevance, there[-1].relevance)
+    lifted = moved(there[-1], score=there[0].score, relevance=relevance, by="supersession")
+    lower = [
+        moved(hit, score=below.score, relevance=hit.relevance, by="supersession") for hit, below in pairwise(there)
+    ]
+    order[first : place + 1] = [lifted, *lower]
 
 
 def _present(id: str, newer_of: Mapping[str | None, Supersession]) -> Supersession | None:
@@ -122,14 +190,16 @@ def _present(id: str, newer_of: Mapping[str | None, Supersession]) -> Supersessi
     return edge
 
 
-def _former(id: str, older_of: Mapping[str | None, Sequence[Supersession]]) -> list[Supersession]:
-    """All that a node has superseded, the latest first."""
+def _former(
+    id: str, older_of: Mapping[str | None, Sequence[Supersession]], ended_by: Mapping[str | None, Supersession]
+) -> list[Supersession]:
+    """All that a node has superseded, the latest first, each by the edge that ended it."""
     found: dict[str | None, Supersession] = {}
     ahead = list(older_of.get(id, ()))
     while ahead:
         each = ahead.pop(0)
         if each.older.node_id not in found and each.older.node_id != id:
-            found[each.older.node_id] = each
+            found[each.older.node_id] = ended_by[each.older.node_id]
             ahead += older_of.get(each.older.node_id, ())
     return sorted(found.values(), key=lambda each: each.holds_from, reverse=True)
 

@@ -1,7 +1,8 @@
 """Relevance: the estimated probability that a passage answers a question.
 
 A logistic regression on what the two have in common. The cosine counts most; names, words and the kind of answer correct it.
-While a passage has no vector, a second one goes by the words alone. Nothing counts that lies outside of the two: neither other
+While a passage has no vector, a second one goes by the words alone. A passage with the very name that is asked for is never
+taken for one about something else. Nothing counts that lies outside of the two: neither other
 hits, nor the session, nor how many memories there are. `python -m benchmarks.train_relevance` fits the weights and prints how
 reliable they are; docs/why/relevance.md has the measurement.
 """
@@ -9,11 +10,13 @@ reliable they are; docs/why/relevance.md has the measurement.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping
 
 from ..types import Match
 from .grounding.questions import only_asks
 from .text import answer_kinds
+from .text.overview_questions import asks_about_names
 
 # A hit of at least this relevance is taken for an answer. Below it, it is shown as maybe related.
 CERTAIN = 0.3
@@ -36,6 +39,7 @@ WORDS_ALONE: Mapping[str, float] = {
     "name_found": 1.019, "time_missing": -0.87, "number_missing": -1.164, "place_missing": -0.405, "first_person": 0.559,
 }  # fmt: skip
 
+_WORDS = re.compile(r"\w+(?:['\u2019-](?!s\b)\w+)*")
 _WITH_VECTOR, _WORDS_ALONE = ((each[""], [(k, v) for k, v in each.items() if k]) for each in (WITH_VECTOR, WORDS_ALONE))
 
 
@@ -51,7 +55,27 @@ def relevance(question: str, match: Match, passage: str, *, speakers: Collection
     constant, weights = _WORDS_ALONE if match.cosine is None else _WITH_VECTOR
     values = features(question, match, passage, speakers=speakers)
     evidence = constant + sum([weight * values[name] for name, weight in weights])
-    return 1 / (1 + math.exp(-max(-30.0, min(30.0, evidence))))
+    estimate = 1 / (1 + math.exp(-max(-30.0, min(30.0, evidence))))
+    return (
+        max(estimate, _by_name(question, match, passage, values, speakers=speakers))
+        if values["name_found"]
+        else estimate
+    )
+
+
+def _by_name(
+    question: str, match: Match, passage: str, values: Mapping[str, float], *, speakers: Collection[str]
+) -> float:
+    """What the names that a question asks for say alone, where a passage has all of them: it is not about something else.
+
+    It probably answers what asks for nothing but them, and what it has every word of.
+    """
+    names = _asked_names(question, speakers)
+    if not names <= set(_WORDS.findall(passage.lower())) or values["only_asks"]:
+        return 0.0
+    is_whole = 0 < match.query_words <= match.matched_words or asks_about_names(question, names)
+    lacks = values["time_missing"] or values["number_missing"] or values["place_missing"]
+    return CERTAIN if is_whole and not lacks else DOUBTFUL
 
 
 def features(question: str, match: Match, passage: str, *, speakers: Collection[str] = ()) -> dict[str, float]:
@@ -59,9 +83,7 @@ def features(question: str, match: Match, passage: str, *, speakers: Collection[
     cosine = match.cosine or 0.0
     coverage = min(1.0, match.word_coverage / TYPICAL_COVERAGE)
     share = match.matched_words / max(1, match.query_words)
-    names = answer_kinds.names_in(question)
-    if names and speakers:
-        names -= {word for name in speakers for word in name.lower().split()}
+    names = _asked_names(question, speakers)
     lowered = passage.lower() if names else ""
     return {
         "cosine": cosine,
@@ -81,3 +103,9 @@ def features(question: str, match: Match, passage: str, *, speakers: Collection[
         "place_missing": float(answer_kinds.lacks_a_place(question, passage)),
         "first_person": float(answer_kinds.asks_in_first_person(question) and answer_kinds.in_first_person(passage)),
     }
+
+
+def _asked_names(question: str, speakers: Collection[str]) -> frozenset[str]:
+    """The names in a question, in lower case, but for those of speakers."""
+    names = answer_kinds.names_in(question)
+    return names - {word for name in speakers for word in name.lower().split()} if names and speakers else names

@@ -84,7 +84,8 @@ class RecallQuery:
     `ranking` is what the ranker weighs by; without it nothing is added to the score. `question_words` are what the words of
     passages are compared with, and `ranking_with_words` what is weighed by then; None: they are not compared. `doubtful` are
     words that memories may spell otherwise, `added` those that are searched for beside the text. `asked` is what a long query
-    asks, where `text` is the first of its parts; None where the text is all of it.
+    asks, where `text` is the first of its parts; None where the text is all of it. `then` are the times that it asks about, where
+    they are over; `asks_a_time_alone` says that it names nothing else, and that they count from now, as "yesterday" does.
     """
 
     query: str
@@ -100,6 +101,8 @@ class RecallQuery:
     vector_share: float = 0.4
     signal_weights: Signals = field(default_factory=Signals)
     moments: Sequence[Window] = ()
+    then: Sequence[Window] = ()
+    asks_a_time_alone: bool = False
     timeframe: AppliedTimeframe | None = None
     at_any_time: RecallQuery | None = None
     speakers: Sequence[str] = ()

@@ -110,8 +110,8 @@ class AppliedTimeframe:
     """The times to which a recall was limited.
 
     `windows` ascend and do not overlap. `words` are those that they were read from, as written: a part of the query under
-    timeframe="auto", else the timeframe itself; None if it was no text. `outside`, only under "auto", says that nothing from
-    these times answers the query, so that the hits are from all times.
+    timeframe="auto", else the timeframe itself; None if it was no text. `outside`, only under "auto", says that nothing that was
+    said in these times, or is known to have held in them, answers the query, so that the hits are from all times.
     """
 
     windows: tuple[Window, ...]

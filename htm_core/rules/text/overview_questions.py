@@ -6,6 +6,7 @@ memory more than like any other. A question that names anything else ("What did 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from typing import Literal
@@ -204,6 +205,27 @@ def asked_time(
     asked = _plain(rest)
     of_a_day = _FORMS["happened"].fullmatch(asked) and not _are_long(windows, now)
     return windows if of_a_day or _FORMS["did"].fullmatch(asked) else ()
+
+
+def asks_about_names(message: str, names: Collection[str]) -> bool:
+    """Whether a message asks for all that is known of somebody, whose names are given in lower case: "Tell me about Olu."
+
+    Then it would ask what is known of the user with "me" in the place of the names.
+    """
+    words = (
+        "" if len(message) > LONGEST else " ".join("me" if word in names else word for word in _plain(message).split())
+    )
+    return _FORMS["me"].fullmatch(words.replace("me me", "me")) is not None
+
+
+def names_only_a_time(
+    message: str, *, now: datetime, week_start: WeekStart = "monday", timezone: tzinfo | None = None
+) -> bool:
+    """Whether a message asks what was said, happened or was done at a time, and names nothing else."""
+    if asked_time(message, now=now, week_start=week_start, timezone=timezone):
+        return True
+    asked = overview_question(message, now=now, week_start=week_start, timezone=timezone)
+    return asked is not None and bool(asked.windows)
 
 
 def _are_long(windows: tuple[Window, ...], now: datetime) -> bool:

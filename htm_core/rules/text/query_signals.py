@@ -14,6 +14,7 @@ from ..timeframes.sentences import may_name_a_time
 
 _WORD = re.compile(r"[^\W_]+(?:[-.][^\W_]+)*")
 _POSSESSIVE = r"['\u2019]s"
+_SHORT_IS = re.compile(r"\b(what|who|where|when|how)['\u2019]s\b", re.IGNORECASE)
 LONGEST = 64  # only so many words of a question are searched for names
 LONGEST_NAME = 3  # words
 MOST_TIMES = 4
@@ -54,10 +55,11 @@ def named(forms: Mapping[str, str], speakers: Collection[str]) -> dict[str, str]
 def in_first_person(question: str, written: Collection[str], *, language: str) -> str:
     """The question as the named speakers would ask it: "What is my cat called?" for "Ann's cat".
 
-    In a message its speaker is "I". A name in the question would find messages about the speaker, not those by them.
+    In a message its speaker is "I". A name in the question would find messages about the speaker, not those by them. "What's" is
+    written in full, as models know it better.
     """
     i, mine = FIRST_PERSON.get(language, ("", ""))
-    rest = question
+    question = rest = _SHORT_IS.sub(r"\1 is", question) if language == "english" else question
     for name in sorted(written, key=len, reverse=True):
         rest = re.sub(rf"\b{re.escape(name)}{_POSSESSIVE}(?!\w)", mine, rest)
         rest = re.sub(rf"\b{re.escape(name)}\b", i, rest)
