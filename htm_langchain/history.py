@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.documents import Document
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 
 from htm_core import Draft, InvalidInput, Memory, Mention
 from htm_core.integration.choices import check_choices
@@ -19,7 +19,7 @@ from htm_core.integration.scope import check_memory, memory_for
 
 from .messages import draft_of, is_from_person, is_inserted, leading_system, message_of
 from .options import check_whole
-from .retrieval import PromptRecall, recalled_message, shown_texts, without_shown_files
+from .retrieval import PromptRecall, last_question, recalled_message, shown_texts, without_shown_files
 from .run_inputs import NOT_GIVEN, loaded_for, note_inputs
 from .thoughts import without_earlier_thoughts
 from .tokens import count
@@ -77,14 +77,16 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
         self._recall, self._input_key = recall, input_key
         if recall:
             note_inputs()
-        self._read: tuple[Entries, Sequence[Document]] | None = None
+        self._read: tuple[Entries, Sequence[Document], str] | None = None
 
     @property
     def messages(self) -> list[BaseMessage]:
         """The messages within the budget, oldest first; fresh objects each time."""
         if self._read is None:
             entries = self._own.log().entries(self._enough())
-            self._read = entries, RECALL.recall(self._own, self._question(entries)) if self._recall else ()
+            question, messages = self._asked(entries)
+            recalled = RECALL.recall(self._own, question, messages) if self._recall else ()
+            self._read = entries, recalled, RECALL.asked(question, messages)
         return self._shown(*self._read)
 
     @messages.setter
@@ -102,8 +104,9 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
         """`messages`, awaited."""
         if self._read is None:
             entries = await self._own.aio.log().entries(self._enough())
-            recalled = await RECALL.arecall(self._own, self._question(entries)) if self._recall else ()
-            self._read = entries, recalled
+            question, messages = self._asked(entries)
+            recalled = await RECALL.arecall(self._own, question, messages) if self._recall else ()
+            self._read = entries, recalled, RECALL.asked(question, messages)
         return self._shown(*self._read)
 
     def add_messages(self, messages: Sequence[BaseMessage], *, at: TimeOf | None = None) -> None:
@@ -140,16 +143,17 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
         else:
             await self._own.aio.log().clear()
 
-    def _question(self, entries: Entries) -> str:
-        """The question that is to be answered: what the chain was given, else the last message of a user."""
-        given = loaded_for()
-        return _last_question(entries) if given is None else _question_of(given, self._input_key)
+    def _asked(self, entries: Entries) -> tuple[str, list[Any]]:
+        """The question that is to be answered, and the messages up to it: with what the chain was given, else the user's last."""
+        messages, given = _messages(entries), loaded_for() if self._recall else None
+        messages += [] if given is None else _question_of(given, self._input_key)
+        return last_question(messages)[1], messages
 
     def _enough(self) -> int | None:
         """How many messages to read; None for all."""
         return None if self.budget is None else self.budget // MIN_TOKENS + 1
 
-    def _shown(self, entries: Entries, recalled: Sequence[Document]) -> list[BaseMessage]:
+    def _shown(self, entries: Entries, recalled: Sequence[Document], question: str) -> list[BaseMessage]:
         whole: list[Any] = _messages(entries)
         window = (
             whole if loaded_for() is None else without_earlier_thoughts(whole)
@@ -159,7 +163,6 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
             reserve = min(reserve, int(RECALL_SHARE * self.budget))
             window = fit(window, room=self.budget - reserve, low_water=1.0)
             reserve = min(reserve, self.budget - count(window))
-        question = _last_question(entries)
         note = recalled_message(
             without_shown_files(recalled, session=self.session_id, window=window, given=whole),
             question,
@@ -185,12 +188,8 @@ def _drafts(messages: Sequence[BaseMessage], at: TimeOf | None = None) -> list[D
     return [replace(draft, at=at(message)) for draft, message in zip(drafts, said, strict=True)]
 
 
-def _last_question(entries: Entries) -> str:
-    return next((mention.content for _, mention in reversed(entries) if mention.role == "user"), "")
-
-
-def _question_of(given: Any, key: str | None) -> str:
-    """The question in a chain's input; raises `InvalidInput` when it is not clear which part of it is the question."""
+def _question_of(given: Any, key: str | None) -> list[BaseMessage]:
+    """The messages with the question in a chain's input; raises `InvalidInput` when it is not clear which part of it that is."""
     if given == NOT_GIVEN:
         raise InvalidInput(
             "expected to know the question when the history is loaded, but a chain that streams shows it to nobody; use "
@@ -205,7 +204,10 @@ def _question_of(given: Any, key: str | None) -> str:
                 "with_memory(chain, memory, input_key=...), or give input_key= to HTMChatMessageHistory(recall=True)"
             )
         given = given[name]
-    return _words(given) or ""
+    if isinstance(given, list | tuple):
+        return [each for each in given if isinstance(each, BaseMessage)]
+    said = isinstance(given, BaseMessage) and is_from_person(given)
+    return [given if said else HumanMessage(_words(given) or "")]
 
 
 def _words(value: Any) -> str | None:

@@ -93,13 +93,14 @@ def _overview(found: Overview, *, budget: int, count: Callable[[str], int]) -> s
 
 
 def notes_of(found: Recall) -> list[str]:
-    """What a model should know of a recall beside its hits: which times were searched, and what is missing."""
+    """What a model should know of a recall beside its hits: what was searched for, in which times, and what is missing."""
+    searched = [f"({one_line(found.searched_note)})"] if found.searched_note else []
     note = [f"({one_line(found.timeframe.note)})"] if found.timeframe and found.timeframe.note else []
     if not found and found.timeframe and found.timeframe.words and not note:
         note = [
             f"(Only \u201c{one_line(found.timeframe.words)}\u201d was searched; leave out the timeframe to search all times.)"
         ]
-    return note + ([f"(Incomplete: {one_line(found.degraded)})"] if found.degraded else [])
+    return searched + note + ([f"(Incomplete: {one_line(found.degraded)})"] if found.degraded else [])
 
 
 def remembered(node: Node) -> str:

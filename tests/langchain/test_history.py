@@ -377,3 +377,42 @@ def test_with_recall_a_chain_that_streams_is_refused_with_the_line_that_does_it(
         list(chain.stream([HumanMessage(QUESTION)], CONFIG))
     assert list(with_memory(model, memory, session="s").stream(QUESTION))
     assert FACT in str(model.seen[-1][0].text)
+
+
+PASTED = (
+    "The roof of the garden house will be renewed in spring. Send your estimates to the office before Friday. " * 12
+)
+
+
+@pytest.mark.parametrize("colour", ["invoke", "ainvoke"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        [HumanMessage("Where is my boat?"), HumanMessage("Thanks!")],  # two messages in one input
+        [HumanMessage(f"{PASTED}\n\nWhere is my boat?")],
+    ],
+    ids=["two messages", "pasted"],
+)
+def test_with_recall_a_history_searches_as_the_middleware_does(make: Make, colour: str, given: list[Any]) -> None:
+    memory, model = make(user="ann", embed="now"), scripted()
+    memory.remember("My boat is at pier seven.", role="user", session="old")
+    for number in range(12):
+        memory.remember(f"Note {number} on the roof and the garden house.", role="user", session="old")
+    chain = RunnableWithMessageHistory(model, lambda name: HTMChatMessageHistory(name, memory, recall=True))
+    asyncio.run(chain.ainvoke(given, CONFIG)) if colour == "ainvoke" else chain.invoke(given, CONFIG)
+    assert "pier seven" in str(model.seen[-1][0].text)
+
+
+def test_with_recall_a_question_that_leans_on_the_one_before_is_searched_for_with_it(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, model, asked = make(user="ann", embed="now"), scripted(), list[str]()
+    memory.remember("My boat is at pier seven.", role="user", session="old")
+    chain = RunnableWithMessageHistory(model, lambda name: HTMChatMessageHistory(name, memory, recall=True))
+    chain.invoke([HumanMessage("What is the name of my boat?")], CONFIG)
+    prepare = recall.prepare
+    monkeypatch.setattr(
+        recall, "prepare", lambda engine, query, **options: (asked.append(query), prepare(engine, query, **options))[1]
+    )
+    chain.invoke([HumanMessage("And where is it?")], CONFIG)
+    assert any("boat" in each for each in asked), asked

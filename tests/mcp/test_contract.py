@@ -194,3 +194,16 @@ def test_a_palace_in_which_nothing_is_filed_says_so_and_sends_to_recall(memory: 
     fact = {"content": "The API listens on port 8080.", "room": "projects", "drawer": "api", "reason": "Asked for."}
     TOOLS["palace_file"].answer(memory, fact, budget=4_000)
     assert "Say exactly this" in TOOLS["palace_consult"].answer(memory, question, budget=4_000)
+
+
+def test_what_of_a_long_query_was_searched_for_is_said(make: Make) -> None:
+    paste = "The roof of the garden house will be renewed in spring. Send your estimates before Friday. " * 20
+    with make(user="ann", embed="now") as memory:
+        memory.remember("My dentist is Dr Okafor.", role="user")
+        told = TOOLS["recall"].answer(memory, {"query": f"{paste}\n\nWho is my dentist?"}, budget=4_000)
+        assert "Dr Okafor" in told
+        assert "(Searched for: Who is my dentist?)" in told
+        found = json.loads(TOOLS["search"].answer(memory, {"query": f"{paste}\n\nWho is my dentist?"}, budget=4_000))
+        assert found["searched"] == ["Who is my dentist?"]
+        assert "Searched for" not in TOOLS["recall"].answer(memory, {"query": "Who is my dentist?"}, budget=4_000)
+        assert "searched" not in json.loads(TOOLS["search"].answer(memory, {"query": "dentist"}, budget=4_000))

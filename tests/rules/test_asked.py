@@ -47,6 +47,31 @@ def test_a_question_without_a_mark_is_a_short_paragraph_of_its_own() -> None:
     assert not asked.surely  # so the rest counts as much
 
 
+@pytest.mark.parametrize(
+    ("sentence", "question"),
+    [
+        ("Tell me who my dentist is.", "Tell me who my dentist is."),
+        ("where did I park the car.", "where did I park the car."),
+        ("Anyway, tell me where the boat lies.", "tell me where the boat lies."),
+        ("Wann muss ich die Steuer abgeben.", "Wann muss ich die Steuer abgeben."),
+        ("Où est la clé!", "Où est la clé!"),
+    ],
+)
+@pytest.mark.parametrize("before", [1, 4, 40])
+def test_a_question_without_a_mark_inside_of_a_paragraph_is_found(sentence: str, question: str, before: int) -> None:
+    asked = asked_in(f"{MAIL * before}{sentence} {MAIL * 2}")
+    assert asked is not None
+    assert asked.parts == (question,)
+    assert not asked.surely, "the rest counts as much"
+
+
+@pytest.mark.parametrize("question", ["Who is my dentist?", "أين مفتاح المخزن؟", "Πού είναι το κλειδί;"])
+def test_a_question_with_a_mark_inside_of_a_paragraph_is_found(question: str) -> None:
+    asked = asked_in(f"{MAIL * 3}{question} {MAIL * 2}")
+    assert asked is not None
+    assert (asked.parts, asked.surely) == ((question,), True)
+
+
 def test_several_questions_are_all_found() -> None:
     text = f"Who is my dentist? And where does Clara live?\n\n{MAIL}\n\nWhat do I drive?"
     asked = asked_in(text)

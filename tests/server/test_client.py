@@ -52,6 +52,15 @@ def test_what_is_remembered_is_recalled(client: Client) -> None:
     assert client.stats().robot == "atlas"
 
 
+def test_what_of_a_long_query_was_searched_for_comes_with_the_answer(client: Client) -> None:
+    client.remember("My dentist is Dr Okafor.", role="user")
+    paste = "The roof of the garden house will be renewed in spring. Send your estimates before Friday. " * 20
+    found = client.recall(f"{paste}\n\nWho is my dentist?")
+    assert found.searched == ("Who is my dentist?",)
+    assert found[0].content == "My dentist is Dr Okafor."
+    assert client.recall("Who is my dentist?").searched == ()
+
+
 def test_drafts_with_bytes_times_and_vectors_arrive_as_they_are(client: Client) -> None:
     at = datetime(2026, 5, 1, 9, tzinfo=UTC)
     drafts = [

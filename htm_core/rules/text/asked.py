@@ -1,7 +1,8 @@
 """What is asked in a long message, told from what is pasted into it: a question above, below or between a mail, a log or code.
 
 It goes by where a part stands, how long it is, whether it ends with a question mark of any script, and by blank lines, fences and
-quoted lines. It reads no words, so it holds in every language. A message of ordinary length is one question, as it is.
+quoted lines. It reads no words, so it holds in every language; only in a message without any such mark a sentence is taken for a
+question by its words (`is_unmarked_question`). A message of ordinary length is one question, as it is.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from unicodedata import name
+
+from ..grounding.unmarked import is_unmarked_question
 
 LONG = 400  # characters; a shorter message is searched for as it is
 SHORT = 300  # characters of a part that asks, at most
@@ -24,13 +27,14 @@ _QUOTES = (">", "|")
 _SENTENCE_ENDS = re.compile(
     "[.!?…\u061f;\u037e\u0964\u3002\uff01\uff1f\uff61][^\\w\\s]{0,3}\\s|[\u3002\uff01\uff1f\uff61]|\n"
 )
+_CLAUSE_ENDS = re.compile(r"(?<=[^\w\s])\s+")
 
 
 @dataclass(frozen=True, slots=True)
 class AskedParts:
     """The parts of a message that ask, and the gist of what stands beside them.
 
-    `surely` says that they have a question mark; else they only stand where a question may, and the rest may matter as much.
+    `surely` says that they have a question mark; else they only look like a question, and the rest may matter as much.
     """
 
     parts: tuple[str, ...]
@@ -58,12 +62,13 @@ def asked_in(text: str) -> AskedParts | None:
     for part in dict.fromkeys((_edge(blocks[-1], at_end=True), _edge(blocks[0], at_end=False))):
         if part:
             (marked if _asks(part) else unmarked).append(part)
-    if not marked:
-        marked = [block for block in blocks[1:-1] if len(block) <= SHORT and _asks(block)]
-        unmarked = [part for part in unmarked if UNMARKED_SHARE * len(part) <= len(text)]
-    else:
+    marked = marked or [part for part in _inner(blocks) if _asks(part)]
+    if marked:
         unmarked = []
-    parts = tuple([*marked, *unmarked][:MOST])
+    else:
+        worded = [part for block in blocks for sentence in _sentences(block) if (part := _asking_clause(sentence))]
+        unmarked = [*worded, *(part for part in unmarked if UNMARKED_SHARE * len(part) <= len(text))]
+    parts = tuple([*marked, *dict.fromkeys(unmarked)][:MOST])
     rest = text
     for part in parts:
         rest = rest.replace(part, "\n", 1)
@@ -94,6 +99,29 @@ def _own_blocks(text: str) -> Iterator[str]:
         elif lines:
             yield "\n".join(lines).strip()
             lines = []
+
+
+def _inner(blocks: list[str]) -> Iterator[str]:
+    """The short blocks between the first and the last, and the sentences of long ones."""
+    for place, block in enumerate(blocks):
+        if len(block) > SHORT:
+            yield from _sentences(block)
+        elif 0 < place < len(blocks) - 1:
+            yield block
+
+
+def _sentences(block: str) -> Iterator[str]:
+    """The sentences of a block that are short enough to be a part."""
+    ends = [0, *(found.end() for found in _SENTENCE_ENDS.finditer(block)), len(block)]
+    for start, stop in pairwise(ends):
+        if 0 < len(sentence := block[start:stop].strip()) <= SHORT:
+            yield sentence
+
+
+def _asking_clause(sentence: str) -> str:
+    """What of a sentence asks by its words, from the beginning of a clause to the end; empty where nothing does."""
+    starts = [0, *(found.end() for found in _CLAUSE_ENDS.finditer(sentence))]
+    return next((sentence[start:] for start in starts if is_unmarked_question(sentence[start:])), "")
 
 
 def _edge(block: str, *, at_end: bool) -> str:

@@ -102,7 +102,8 @@ def search(memory: Memory, given: arguments.SearchArguments, _budget: int) -> st
     results = [
         {"id": hit.node.id, "title": title_of(said_by(hit), hit.content), "url": address_of(hit)} for hit in found
     ]
-    return json.dumps({"warning": WARNING, "results": results}, ensure_ascii=False)
+    searched = {"searched": found.searched} if found.searched else {}
+    return json.dumps({"warning": WARNING, **searched, "results": results}, ensure_ascii=False)
 
 
 def fetch(memory: Memory, given: arguments.FetchArguments, budget: int) -> str:
