@@ -21,10 +21,12 @@ _SIGNS = [
     for pattern, kind in (
         (r"\A\s*[\[{]\s*[\"'\d{(](?s:.*)[\]}]\s*\Z", "JSON"),
         (r"^(?:\$|>>>) [A-Za-z./]|^\[?[\w.-]+@[\w.-]+[: ][^\s$#]*[$#] \S|^(?:stdout|stderr):", "a terminal's transcript"),
-        (r"^Traceback \(|^[^\S\n]+at \S*[.(:/\[]", "a stack trace"),
+        (r"^Traceback \(|^Exception in thread |^goroutine \d+ \[|^[^\S\n]+at \S*[.(:/\[]|^[^\S\n]*\^[~^]*$", "a stack trace"),
         (r"^@@ -\d|^\d+(?:,\d+)?[acd]\d+(?:,\d+)?$", "a diff"),
-        (r"^commit [0-9a-f]{40}$|^On branch \S+$|^[^\s\d:][^\s:]*:[^\s:]+:", "output of a tool"),  # also "file:line:"
-        (r"^npm (?:WARN|ERR!|warn|error)\b|^(?:Collecting|Successfully installed) \S+$|^# (?:HELP|TYPE) \S", "output of a tool"),
+        (r"^[^\s\d:(][^\s:(]*(?::[^\s:]+:|\(\d+,\d+\):)", "output of a tool"),  # "file:line:", "file(line,column):"
+        (r"^commit [0-9a-f]{40}$|^On branch \S+$|^Cloning into '|^remote: ", "output of git"),
+        (r"^npm (?:WARN|ERR!|warn|error)\b|^(?:added|audited) \d+ packages?\b|^# (?:HELP|TYPE) \S", "output of a tool"),
+        (r"^(?:Collecting|Successfully installed) \S+$|^Requirement already satisfied: ", "output of a tool"),
         (r"^[dlcbps-](?:[r-][w-][xsStT-]){3}|^={9,} .+ ={9,}$", "output of a tool"),
         (r"^(?:< )?HTTP/\d\S* \d{3}\b", "a reply of a server"),
         (r"^#!/|^[^\S\n]*(?:async )?def \w+\(|^from [\w.]+ import \S|^import [\w.]+$", "code"),
@@ -39,7 +41,7 @@ _QUOTED = re.compile(r"`[^`\n]*`|https?://\S+|(?<![\w.+-])[\w.+-]++@[\w.-]+\.[A-
 _PIECE = re.compile(r"[!-~]+|[\u2500-\u259f]+")
 _EDGES = ".,;:!?\"'()[]<>*_"  # which a word may have around it, as an emphasis of Markdown
 _MARK = re.compile(
-    r"[{}<>|\\]|\w=|=\w|=>|^[^\w=]?=$|\^\^|\+\+|&&|::|\w_\w|\w@\w|\$[A-Za-z]"
+    r"[{}<>|\\]|\w=|=\w|=>|^[^\w=]?={1,2}$|\^\^|\+\+|&&|::|\w_\w|\w@\w|\$[A-Za-z]"
     r"|[A-Za-z]\.[A-Za-z]{2}|\d\.\d+\.\d+\.\d|[A-Za-z]-\d+\.\d|\bv\d+\.\d|\d:\d\d:\d\d"  # names with dots, versions, times
     r"|[A-Za-z]{3}/[A-Za-z]{3}|^[~.]{0,2}/\w|/[\w-]+[/.]\w|://"  # paths
     r"|[A-Za-z]\d+[A-Za-z]|\d[A-Za-z]+\d"  # hashes and other ids
@@ -55,9 +57,10 @@ _STOP = re.compile(
     r"|^[^\S\n]*(?:[-*•–]|\d{1,2}[.)]) (?:\S+ ){2}\S",  # noqa: RUF001
     re.M,
 )
+_LETTER = re.compile(r"[^\W\d_]")
 _STAMP = re.compile(r"\d\d:\d\d:\d\d")
 _BEFORE_NO_STAMP = re.compile(r"(?![A-Z][a-z]{2}$)[A-Za-z]?[a-z]+")  # a word, but no short name of a day or a month
-_SINCE_START = re.compile(r"\[ *\d+\.\d+\]")
+_STAMP_OF_A_LOG = re.compile(r"\[ *\d+\.\d+\]|\[?(?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL)[\]\[]")  # seconds, or a level
 _HASH = re.compile(r"(?=[a-f]*\d)[0-9a-f]{7,40} \S")
 _SETTING = re.compile(r"\s*(?:- )?[a-z][\w.-]*:(?: \S+)?")
 _FIELD = re.compile(r"\s+[A-Za-z][\w ()/-]{0,40}:(?: |$)")
@@ -78,7 +81,7 @@ def raw_output(text: str) -> str | None:
         return "a listing"
     marks, words = _count(text)
     if not words:
-        return "data" if marks else None
+        return "data" if marks or (len(lines) > 1 and not _LETTER.search(_QUOTED.sub("", text))) else None
     share = SHARE if len(lines) == 1 or _STOP.search(text) else SHARE_WITHOUT_STOPS
     return "data or code" if marks > 1 and marks > share * (marks + words) else None
 
@@ -102,7 +105,7 @@ def _is_mark(piece: str) -> bool:
 
 def _is_stamped(line: str) -> bool:
     """Whether a line begins with a time to the second, after nothing but figures, a level, a day, a month or an address."""
-    if _SINCE_START.match(line):
+    if _STAMP_OF_A_LOG.match(line):
         return True
     head = [piece.strip(":,") for piece in line.split(maxsplit=5)[:5]]
     at = next((at for at, piece in enumerate(head) if _STAMP.search(piece)), None)
