@@ -20,6 +20,7 @@ from langchain_core.runnables import RunnableConfig
 
 from htm_core import InvalidInput, Memory, is_anonymous
 from htm_core.integration.choices import NAMES, Choices
+from htm_core.integration.messages import normal_form
 from htm_core.integration.scope import known_timezone, memory_for
 
 _log = logging.getLogger("htm.langchain")
@@ -272,7 +273,7 @@ def check_same_session(verified: str, *named: str | None) -> None:
 
 
 def _check_same(what: str, verified: str, *named: str | None) -> None:
-    other = next((each for each in named if each is not None and each != verified), None)
+    other = next((each for each in named if each is not None and normal_form(each) != normal_form(verified)), None)
     if other is not None:
         _log_mismatch(what, verified, other, instead="pass trust_context=True if nobody but the server writes them")
 

@@ -327,7 +327,7 @@ class HTMMemory(BaseMemory):
         window, files = self._window(entries, room - reserve)
         quoted = {each.content for each in consulted.grounding.evidence} if consulted else set()
         from_memory = recalled_message(
-            without_shown_files(hits, session=self.session_id, shown=files),
+            without_shown_files(hits, session=self.memory.session, shown=files),
             asked if self.rewrite else in_full(asked, before),
             token=self._token,
             shown={words_of(each) for each in window} | {question} | quoted,

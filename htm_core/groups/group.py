@@ -146,7 +146,7 @@ def join_group(
     engine: Engine, heartbeat: Heartbeat, listener: Listener, name: str, *, role: str, lease: float | None
 ) -> Group:
     """Join a group: from now on the robot has the group's working memory. Raises `InvalidInput`."""
-    validation.check_name(name, what="group")
+    name = validation.normal_name(name, what="group")
     if role not in ROLES:
         raise InvalidInput(f"expected role to be one of {', '.join(ROLES)}, got {role!r}")
     if engine.group not in (None, name):
@@ -210,7 +210,7 @@ def group_status(connection: Connection, name: str, *, owner: str, session: str 
 def list_groups(engine: Engine, *, name: str | None, session: str | None) -> list[GroupStatus]:
     """Give the status of all groups of a tenant, or of the named one, as this owner sees them; `listening` is False."""
     with engine.transaction() as connection:
-        names = groups.list_names(connection) if name is None else [validation.check_name(name, what="group")]
+        names = groups.list_names(connection) if name is None else [validation.normal_name(name, what="group")]
         return [group_status(connection, each, owner=engine.owner, session=session, listening=False) for each in names]
 
 

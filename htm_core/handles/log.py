@@ -30,7 +30,7 @@ class Log(Handle):
 
     def __init__(self, engine: Engine, session: str) -> None:
         self._engine = engine
-        self.session = validation.check_name(session, what="session")
+        self.session = validation.normal_name(session, what="session")
 
     @property
     def redactor(self) -> Redactor | None:

@@ -11,7 +11,8 @@ from ..handles.log import Log
 from ..memory import Memory
 from ..rules.text.memory_replies import NOT_KEPT as NOT_KEPT
 from ..rules.text.memory_replies import quotes_memories as quotes_memories
-from ..rules.text.storable import legible as legible  # the adapters have both from here
+from ..rules.text.storable import legible as legible  # the adapters have these from here
+from ..rules.text.storable import normal_form as normal_form
 from ..rules.text.storable import storable as storable
 from ..rules.text.thoughts import FIELDS as THOUGHT_FIELDS
 from ..rules.text.thoughts import is_thought as is_thought
@@ -36,7 +37,7 @@ def searchable(text: str) -> str:
 
 
 def storable_name(name: object) -> str | None:
-    """A speaker's name that the core accepts as it is, or None."""
+    """A speaker's name or a message's id that the core accepts as it is, or None."""
     if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME or "\x00" in name:
         return None
     return name if name.encode("utf-8", "replace").decode() == name else None

@@ -58,7 +58,7 @@ def check_session(session: str | None) -> str | None:
             f"expected session_id to be a text, got {type(session).__name__} {session!r:.80}; write "
             f"session_id={str(session)!r:.80}"
         )
-    return None if session is None else validation.check_name(session, what="session_id")
+    return None if session is None else validation.normal_name(session, what="session_id")
 
 
 _unknown_zones: set[str] = set()  # of which it was said that they are none

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..memory import Memory
 from ..models.tokenizers import default_tokens as default_tokens  # the adapters have it from here
-from ..rules.text.fence import indented, label
+from ..rules.text.fence import indented, source
 from ..types import Mention
 from .origin import origin_of
 
@@ -104,4 +104,4 @@ def _said(said: Mention, longest: int) -> AnswerLine:
     words = f"{said.content[:longest]}… (cut: fetch it)" if is_cut else said.content
     id = said.node_id or said.id
     parts = (f"{said.at:%Y-%m-%d %H:%M}", said.session, origin_of(said).words() or "noted")
-    return AnswerLine(id, f"[{id}] ({label(', '.join(filter(None, parts)))}) {indented(words, by=4)}")
+    return AnswerLine(id, f"[{id}] ({source(', '.join(filter(None, parts)))}) {indented(words, by=4)}")

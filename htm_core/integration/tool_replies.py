@@ -87,7 +87,7 @@ def _overview(found: Overview, *, budget: int, count: Callable[[str], int]) -> s
         shown=(),
         room=budget - count(OPENING) - 1,
         count=count,
-        line=lambda passage, about, said: f"[{passage.id}] ({label(about)}) {indented(said, by=4)}",
+        line=lambda passage, about, said: f"[{passage.id}] ({source(about)}) {indented(said, by=4)}",
     )
     return f"{OPENING}\n{shown}" if shown else ""
 

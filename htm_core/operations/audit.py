@@ -34,7 +34,7 @@ def entries(
 ) -> list[AuditEntry]:
     """Entries, newest first."""
     given = {"user": user, "session": session, "key": key}
-    about = [(what, validation.check_name(name, what=what)) for what, name in given.items() if name is not None]
+    about = [(what, validation.normal_name(name, what=what)) for what, name in given.items() if name is not None]
     if len(about) > 1:
         raise InvalidInput(f"expected at most one of user, session and key, got {len(about)}")
     if scope not in (None, "user", "tenant"):

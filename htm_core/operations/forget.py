@@ -95,11 +95,10 @@ def erase(engine: Engine, *, user: str | None, session: str | None, key: str | N
     """Erase everything of a user, a session or a key, with a receipt of what went."""
     _confirm(confirm)
     given = {"user": user, "session": session, "key": key}
-    about = {what: name for what, name in given.items() if name is not None}
+    about = {what: validation.normal_name(name, what=what) for what, name in given.items() if name is not None}
     if len(about) != 1:
         raise InvalidInput(f"expected exactly one of user, session and key, got {len(about)}; nothing was erased")
-    for name in about.values():
-        validation.check_name(name, what="user, session or key")
+    user, session = about.get("user"), about.get("session")
     others = [user] if user is not None else [] if session is None else engine.owners_of(session)
     for attempt in attempts():
         with attempt, engine.transaction(also=others) as connection:

@@ -27,7 +27,7 @@ LOOK_UPS = 5  # of a key that others revise all the time
 
 def find(engine: Engine, connection: Connection, id_or_key: str) -> UUID | None:
     """The id of the node that is meant; None for an unknown key."""
-    name = validation.check_name(id_or_key, what="id or key")
+    name = validation.normal_name(id_or_key, what="id or key")
     return UUID(name) if looks_like_id(name) else keys.find(connection, name, owners=engine.owners)
 
 
@@ -62,7 +62,7 @@ def _get_now(engine: Engine, id_or_key: str) -> dict[UUID, Node]:
 
 
 def _get_as_of(engine: Engine, id_or_key: str, *, as_of: datetime) -> dict[UUID, Node]:
-    name = validation.check_name(id_or_key, what="id or key")
+    name = validation.normal_name(id_or_key, what="id or key")
 
     def work(connection: Connection) -> dict[UUID, Node]:
         """Read it in one transaction."""
@@ -200,8 +200,8 @@ def timeline(
             connection,
             owners=owners,
             owner_prefix=owner_prefix,
-            session=None if session is None else validation.check_name(session, what="session"),
-            robot=None if robot is None else validation.check_name(robot, what="robot"),
+            session=None if session is None else validation.normal_name(session, what="session"),
+            robot=None if robot is None else validation.normal_name(robot, what="robot"),
             windows=windows,
             limit=validation.check_limit(limit),
             before=cursors["before"],

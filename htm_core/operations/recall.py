@@ -408,7 +408,7 @@ def _best_relevance(hits: Sequence[Hit]) -> float:
 def _searched(engine: Engine, *, scope: Scope | None, session: str | None) -> tuple[str | None, list[str] | None]:
     """The one session that is searched, and the owners; None where it is any of them."""
     if session is not None:
-        validation.check_name(session, what="session")
+        session = validation.normal_name(session, what="session")
     elif scope == "session":
         session = engine.session
         if not session:

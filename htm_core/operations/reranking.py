@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import ModelError
+from ..rules.text.speakers import own_name
 from ..types import Hit, Recall
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def reranked(reranker: CheckedReranker | None, found: Recall, *, question: str, 
 
 def _shown(hit: Hit) -> str:
     """What the reranker reads: who said it, where that is known, and the passage that fits best."""
-    name = hit.mention.name if hit.mention else None
+    name = own_name(hit.mention.name) if hit.mention else None
     return f"{name}: {hit.passage}" if name else hit.passage
 
 

@@ -36,7 +36,7 @@ def profile(engine: Engine, *, user: str | None, budget: int) -> Profile:
     """What is known of a user by their own words; reads what was said since, as far as that is little."""
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < 0:
         raise InvalidInput(f"expected budget to be a whole number of tokens, 0 or more, got {budget!r}")
-    owner = engine.owner if user is None else validation.check_name(user, what="user")
+    owner = engine.owner if user is None else validation.normal_name(user, what="user")
     catch_up(engine, owner)
     with engine.transaction(also=[owner]) as connection:
         lines = _lines(engine, connection, owner)
@@ -224,6 +224,6 @@ def unmerge(engine: Engine, node_id: str) -> int:
 
 def summaries(engine: Engine, *, session: str | None, limit: int) -> list[Summary]:
     """What sessions of an owner were about, the latest first."""
-    name = None if session is None else validation.check_name(session, what="session")
+    name = None if session is None else validation.normal_name(session, what="session")
     with engine.transaction() as connection:
         return tidying.summaries(connection, owner=engine.owner, session=name, limit=validation.check_limit(limit))

@@ -22,12 +22,14 @@ class Layout:
     def __post_init__(self) -> None:
         if not self.rooms:
             raise InvalidInput("expected a layout with at least one room; a palace without a layout takes any room")
+        named: dict[str, tuple[str, ...]] = {}
         for room, drawers in self.rooms.items():
-            check_place_name(room, what="room")
             if isinstance(drawers, str):
                 raise InvalidInput(f"expected the drawers of {room!r} to be a list, got the string {drawers!r}")
-            for drawer in drawers:
-                check_place_name(drawer, what="drawer")
+            named[check_place_name(room, what="room")] = tuple(
+                check_place_name(each, what="drawer") for each in drawers
+            )
+        object.__setattr__(self, "rooms", named)
 
     def check(self, room: str, drawer: str) -> None:
         """Raises `InvalidInput` for a room or a drawer that the layout does not have."""

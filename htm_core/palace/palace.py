@@ -14,6 +14,7 @@ from ..engine.verbs import names_in, verbs
 from ..errors import InvalidInput
 from ..memory import Memory
 from ..rules.places import HOUR, Placed, Room, note_lifetime
+from ..rules.text.storable import normal_form
 from ..rules.validation import check_id, check_limit
 from ..store import places
 from ..types import Draft, Source
@@ -208,6 +209,7 @@ class Palace(Handle):
 
     def look(self, *, room: str | None = None, drawer: str | None = None, limit: int = 100) -> list[Placed]:
         """What is filed, newest first: everywhere, in one room, or in one drawer."""
+        room, drawer = (None if each is None else normal_form(each) for each in (room, drawer))
         return self.context.look("filed", room=room, drawer=drawer, limit=check_limit(limit))
 
     def rooms(self) -> list[Room]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from .limits import NAME_LENGTH
+from .text.storable import normal_form
 
 # The prefix of the users of sessions without a known user.
 ANONYMOUS = "htm:session:"
@@ -36,6 +37,7 @@ def anonymous(session: str) -> str:
 
     What a memory without a user holds is shared by everyone in the tenant, so an unknown user's words do not belong there.
     """
+    session = normal_form(session)
     name = ANONYMOUS + session
     return (
         name if len(name) <= NAME_LENGTH else ANONYMOUS + hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()

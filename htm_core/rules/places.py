@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from ..errors import InvalidInput
 from .limits import NAME_LENGTH
-from .validation import check_name
+from .validation import normal_name
 
 PlaceKind = Literal["identity", "filed", "note", "artifact", "procedure"]
 HOUR = 3600.0  # seconds
@@ -82,7 +82,7 @@ class Room:
 
 def check_place_name(name: object, *, what: str) -> str:
     """The name of a room or a drawer. It must be a valid file name on every system, since a palace can be exported."""
-    given = check_name(name, what=what)
+    given = normal_name(name, what=what)
     if len(given) > MAX_NAME_LENGTH or not _NAME.fullmatch(given) or _RESERVED.fullmatch(given):
         raise InvalidInput(
             f"expected {what} to have at most {MAX_NAME_LENGTH} letters, digits, spaces or -_.+@()&', beginning with a letter "

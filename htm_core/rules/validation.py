@@ -24,7 +24,7 @@ from .limits import (
     RESULTS,
     ROBOTS_PER_QUERY,
 )
-from .text.storable import legible
+from .text.storable import legible, normal_form
 from .trust import check_source
 
 T = TypeVar("T")
@@ -33,6 +33,7 @@ ROLES = get_args(Role)
 LARGEST_COMPONENT = 65504.0  # of a vector, which is stored in half precision
 SHORTEST_LEASE, LONGEST_LEASE = 0.2, 86_400.0  # seconds until a group replaces an active robot that was lost
 LARGEST_WHOLE = 2**31 - 1
+LONGEST_WRITTEN = 4 * NAME_LENGTH  # characters of a name whose accents stand by themselves
 _FIELDS = tuple(field.name for field in fields(Draft))
 
 
@@ -124,7 +125,7 @@ def check_characters(text: str, *, what: str) -> str:
 
 
 def check_name(name: object, *, what: str) -> str:
-    """A tenant, user, session, robot, key or id: a text of 1 to 255 characters that is not blank."""
+    """A name as it is, such as a tenant's or a message's id: a text of 1 to 255 characters that is not blank."""
     if not isinstance(name, str) or not name.strip():
         raise InvalidInput(f"expected {what} to be a text that is not empty, got {name!r:.80}")
     if len(name) > NAME_LENGTH:
@@ -132,6 +133,15 @@ def check_name(name: object, *, what: str) -> str:
             f"expected {what} of at most {NAME_LENGTH} characters, got {len(name):,}; shorten or hash it"
         )
     return check_characters(name, what=what)
+
+
+def normal_name(name: object, *, what: str) -> str:
+    """A user, session, robot, group, key or speaker in its normal form: who writes an accent by itself means the same name.
+
+    What `check_name` refuses is refused.
+    """
+    is_read = isinstance(name, str) and len(name) <= LONGEST_WRITTEN
+    return check_name(normal_form(name) if is_read else name, what=what)  # type: ignore[arg-type]  # a text, if it is read
 
 
 def check_choice(value: object, choices: Sequence[str], *, what: str) -> None:
@@ -169,7 +179,7 @@ def check_robots(robot: str | Sequence[str] | None) -> list[str] | None:
     if robot is None:
         return None
     names = check_count([robot] if isinstance(robot, str) else robot, what="robots", most=ROBOTS_PER_QUERY)
-    return [check_name(name, what="robot") for name in names]
+    return [normal_name(name, what="robot") for name in names]
 
 
 def check_payload(payload: object) -> bytes | None:
@@ -205,7 +215,7 @@ def check_query(query: object, *, instead: str | None = None) -> str:
         problem = f"expected a question with some text, got {query!r:.80}"
         raise InvalidInput(problem, advice="listing") if instead is None else InvalidInput(f"{problem}; {instead}")
     beginning = query.lstrip()[:QUERY_LENGTH]  # cut first: a query may be of any length
-    return legible(beginning).strip()
+    return normal_form(legible(beginning)).strip()
 
 
 def check_id(value: object, *, what: str) -> UUID:
@@ -220,7 +230,7 @@ def check_id(value: object, *, what: str) -> UUID:
 
 def check_key(key: object) -> str:
     """A key: a name that does not look like a node id."""
-    name = check_name(key, what="key")
+    name = normal_name(key, what="key")
     if looks_like_id(name):
         raise InvalidInput(
             f"expected a key that does not look like a node id, got {name!r}; prefix it, as in 'doc:{name}'"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, get_args
 from uuid import UUID
 
@@ -83,7 +83,7 @@ class Options:
 
 def opened(options: Options) -> tuple[process.Runtime, Engine]:
     """The runtime of a url, and this memory's own engine. Nothing is connected yet."""
-    _check(options)
+    options = _checked(options)
     runtime = process.runtime(options.url, options.settings)
     settings = options.settings
     if options.timezone is not None:
@@ -184,21 +184,29 @@ def _expander(given: ExpanderLike | None) -> CheckedExpander | None:
     return resolve_expander(given)
 
 
-def _check(options: Options) -> None:
+def _checked(options: Options) -> Options:
+    """The options with names in their normal form; raises `InvalidInput` for what they cannot be."""
     if options.embed not in EMBED:
         raise InvalidInput(f"expected embed to be one of {', '.join(EMBED)}, got {options.embed!r}")
     if not options.notes:
         refuse_note_owner(options.user)
     if options.timezone is not None:
         zone_of(options.timezone, what="timezone")
+    validation.check_name(options.tenant, what="tenant")
+    return replace(
+        options,
+        user=None if options.user is None else validation.normal_name(options.user, what="user"),
+        robot=validation.normal_name(options.robot, what="robot"),
+        session=None if options.session is None else validation.normal_name(options.session, what="session"),
+    )
 
 
 def _key(options: Options) -> SetKey:
     return SetKey(
-        tenant=validation.check_name(options.tenant, what="tenant"),
-        owner="" if options.user is None else validation.check_name(options.user, what="user"),
-        holder=options.group or validation.check_name(options.robot, what="robot"),
-        session="" if options.session is None else validation.check_name(options.session, what="session"),
+        tenant=options.tenant,
+        owner=options.user or "",
+        holder=options.group or options.robot,
+        session=options.session or "",
         shared=options.group is not None,
     )
 

@@ -122,10 +122,18 @@ def _due(connection: Connection, upto: int | None) -> Steps:
 
 
 def _apply_migrations(connection: Connection, steps: Steps, roles: Roles, names: Names) -> None:
+    connection.add_notice_handler(_tell)
     for step in steps.migrations:
         connection.execute(names.put_into_migration(roles.put_into(step.text)))
         connection.execute(load("bootstrap")["record"], recorded_row(step))
         _log.info("applied migration %03d %s", step.version, step.name)
+    connection.remove_notice_handler(_tell)
+
+
+def _tell(said: psycopg.errors.Diagnostic) -> None:
+    """Pass on what a migration warns of."""
+    if said.severity_nonlocalized == "WARNING":
+        _log.warning("%s", said.message_primary)
 
 
 def _record_functions(connection: Connection, steps: Steps, names: Names) -> None:

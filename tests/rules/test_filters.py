@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta, timezone
 from enum import Enum
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from htm_core.errors import InvalidInput
@@ -279,6 +280,9 @@ def test_of_less_equal_and_greater_exactly_one_holds(key: str, have: int, bound:
 @PATIENT
 def test_no_key_or_text_becomes_syntax_of_the_path(key: str, text: str) -> None:
     key = "k" + key.replace(".", "_")
+    assume(
+        all(unicodedata.is_normalized(form, each) for form in ("NFC", "NFD") for each in (key, text))
+    )  # else it has more forms
     path = compile_where({key: {"$contains": text}}).json["path"]
     assert _shape(path) == _shape(compile_where({"k": {"$contains": "t"}}).json["path"])
     assert key in _literals(path)

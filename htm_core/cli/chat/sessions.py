@@ -45,7 +45,7 @@ def find_session(memory: Memory, wanted: str) -> ChatSession | None:
 
     What matches exactly goes first. Raises `InvalidInput`, which lists the candidates, when several are meant equally well.
     """
-    validation.check_name(wanted, what="session")
+    wanted = validation.normal_name(wanted, what="session")
     known, folded = sessions(memory), wanted.casefold()
     for rule in (
         lambda each: each.id == wanted,

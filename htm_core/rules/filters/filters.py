@@ -12,11 +12,14 @@
     $and $or $not              of filters, $not of one or of a list of which none holds; `{"k": {"$not": {...}}}` too
 
 Several keys, and several operators of a key, must all hold. "a.b" is the exact key "a.b" where there is one, else "b"
-within "a". A missing key reads as null: `$ne`, `$nin` and `$not` hold for it, and `{"k": None}` finds it.
+within "a". A missing key reads as null: `$ne`, `$nin` and `$not` hold for it, and `{"k": None}` finds it. Keys and texts mean the
+same with composed accents as with accents by themselves (NFC, NFD); only orderings go by code points.
 """
 
 from __future__ import annotations
 
+import json
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -112,7 +115,7 @@ def _entry(key: Any, value: Any, at: str, depth: int) -> Condition:
     if not name.startswith("$"):
         if isinstance(value, Mapping) and any(str(part).startswith("$") for part in value):
             return _operators(name, value, at, depth)
-        return Comparison("eq", name, plain(value, at=at))
+        return _each_form("eq", name, plain(value, at=at))
     if name == "$not" and not isinstance(value, list | tuple):
         return Not(_all_of(value, at, depth))
     if name not in ("$and", "$or", "$not"):
@@ -139,43 +142,65 @@ def _operator(name: Any, key: str, value: Any, at: str, depth: int) -> Condition
                 raise InvalidInput(f'{at}: expected operators such as {{"$gt": 5}}, got {value!r}.')
             return Not(_operators(key, value, at, depth))
         case "$has":
-            return Has(key, _all_of(value, at, depth))
+            part = _all_of(value, at, depth)
+            return _or([Has(each, part) for each in _forms(key)])
         case "$eq" | "$ne":
-            equal = Comparison("eq", key, plain(value, at=at))
+            equal = _each_form("eq", key, plain(value, at=at))
             return equal if name == "$eq" else Not(equal)
         case "$in" | "$nin":
             if not isinstance(value, list | tuple):
                 raise InvalidInput(f"{at}: expected a list of values, got {type(value).__name__}; write [value].")
-            one_of = Comparison("in", key, plain(value, at=at))
+            several = [form for each in plain(value, at=at) for form in _forms(each)]
+            one_of = _or([Comparison("in", each, several) for each in _forms(key)])
             return one_of if name == "$in" else Not(one_of)
         case "$gt" | "$gte" | "$lt" | "$lte":
-            return Comparison(_ORDERINGS[name], key, _bound(value, at))
+            return _or([Comparison(_ORDERINGS[name], each, _bound(value, at)) for each in _forms(key)])
         case "$between":
             if not isinstance(value, list | tuple) or len(value) != 2:
                 raise InvalidInput(f"{at}: expected [low, high], got {value!r}.")
             low, high = (_bound(bound, f"{at}[{place}]") for place, bound in enumerate(value))
-            return And((Comparison("gte", key, low), Comparison("lte", key, high)))
+            return _or([And((Comparison("gte", each, low), Comparison("lte", each, high))) for each in _forms(key)])
         case "$contains":
             if isinstance(value, str):
                 _check_length(value, at, longest=SUBSTRING_LENGTH)
-            return Comparison("contains", key, plain(value, at=at))
+            return _each_form("contains", key, plain(value, at=at))
         case "$icontains":
             if not isinstance(value, str):
                 raise InvalidInput(f"{at}: expected a text, got {value!r}; for other values use $contains.")
             _check_length(value, at, longest=SUBSTRING_ANY_CASE_LENGTH)
-            return Comparison("icontains", key, plain(value, at=at))
+            return _each_form("icontains", key, plain(value, at=at))
         case "$like" | "$ilike":
             if not isinstance(value, str):
                 raise InvalidInput(f'{at}: expected a pattern such as "Dr. %", got {value!r}.')
             pattern: str = plain(value, at=at)
             pattern_parts(pattern, at=at)
-            return Comparison("like" if name == "$like" else "ilike", key, pattern)
+            return _each_form("like" if name == "$like" else "ilike", key, pattern)
         case "$exists":
             if not isinstance(value, bool):
                 raise InvalidInput(f"{at}: expected True or False, got {value!r}.")
-            exists = Comparison("exists", key, True)
+            exists = _each_form("exists", key, True)
             return exists if value else Not(exists)
     raise _unknown(name, at)
+
+
+def _each_form(operator: Operator, key: str, value: Any) -> Condition:
+    """A comparison with a key and a value in each form in which these may be written."""
+    return _or([Comparison(operator, name, each) for name in _forms(key) for each in _forms(value)])
+
+
+def _or(parts: list[Condition]) -> Condition:
+    return parts[0] if len(parts) == 1 else Or(tuple(parts))
+
+
+def _forms(value: Any) -> list[Any]:
+    """A JSON value as it is, and with the accents in its texts composed and by themselves (Unicode's NFC and NFD)."""
+    if not isinstance(value, str | list | dict) or (isinstance(value, str) and value.isascii()):
+        return [value]
+    text = json.dumps(value, ensure_ascii=False)
+    return [
+        json.loads(form)
+        for form in dict.fromkeys([text, *(unicodedata.normalize(name, text) for name in ("NFC", "NFD"))])
+    ]
 
 
 _ORDERINGS: dict[str, Operator] = {"$gt": "gt", "$gte": "gte", "$lt": "lt", "$lte": "lte"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -15,3 +16,8 @@ def storable(text: str) -> str:
 def legible(text: str) -> str:
     """A text with a space for each NUL and a question mark for each lone surrogate, where nobody has to see that there was one."""
     return text.replace("\x00", " ").encode("utf-8", "replace").decode()
+
+
+def normal_form(text: str) -> str:
+    """A text in Unicode's NFC: with composed accents, as almost everybody writes them, and the same to whoever reads it."""
+    return unicodedata.normalize("NFC", text)

@@ -14,7 +14,7 @@ from ...integration.session_start import known_text
 from ...integration.token_budget import AnswerLine, fill, said_lines, token_counter
 from ...integration.tool_replies import OPENING
 from ...palace import Palace
-from ...rules.text.fence import indented, source
+from ...rules.text.fence import indented, label, source
 from . import arguments
 from .shown import SCHEME, said_text, uri_of
 from .tools import fetch
@@ -107,7 +107,7 @@ def _filled(
 
 
 def _resource(kind: str, name: str, title: str) -> Resource:
-    return Resource(uri=uri_of(kind, name), name=name, title=title, mime_type=MIME)
+    return Resource(uri=uri_of(kind, name), name=name, title=label(title), mime_type=MIME)
 
 
 READERS: dict[str, Callable[[Memory, str, int], str]] = {

@@ -12,7 +12,7 @@ from ...integration.origin import TAG, WARNING, mentions_of, origin_of, shown_me
 from ...integration.prompt_block import Fence, label_of, new_token
 from ...integration.tool_replies import OPENING
 from ...rules.text.excerpts import excerpt
-from ...rules.text.fence import indented, is_slug, label, one_line
+from ...rules.text.fence import indented, is_slug, label, one_line, source
 
 SCHEME = "htm"
 TITLE = 100  # characters
@@ -50,14 +50,14 @@ def title_of(said: Mention | None, words: str) -> str:
     """Who said it and when, and how it begins, in one line and in a fence."""
     begins = one_line(excerpt(words, "", longest=TITLE))
     about = _about(said)
-    return Fence(TAG, new_token()).enclose_inline(f"({about}) {begins}" if about else begins)
+    return Fence(TAG, new_token()).enclose_inline(f"({source(about)}) {begins}" if about else begins)
 
 
 def memory_text(memory: Memory, node: Node, words: str) -> dict[str, Any]:
     """A memory as fetch answers it; its words are escaped, in a fence, and after a warning."""
     said = shown_mention(mentions_of(memory, node))
     about = _about(said)
-    text = Fence(TAG, new_token()).enclose(WARNING, f"[{about or 'noted'}]", indented(words, by=4))
+    text = Fence(TAG, new_token()).enclose(WARNING, f"[{label(about) or 'noted'}]", indented(words, by=4))
     metadata: dict[str, Any] = {
         "created_at": node.created_at.isoformat(), "importance": node.importance,
         "tags": [_name(each) for each in node.tags], "keys": [_name(each) for each in node.keys], "tokens": node.tokens,
@@ -86,5 +86,5 @@ def _name(name: str | None) -> str | None:
 
 
 def _about(said: Mention | None) -> str:
-    """When and by whom, for a label."""
-    return "" if said is None else label(label_of(said.at.date().isoformat(), origin_of(said).words() or "noted"))
+    """When and by whom, not escaped."""
+    return "" if said is None else label_of(said.at.date().isoformat(), origin_of(said).words() or "noted") or ""
