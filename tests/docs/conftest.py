@@ -14,6 +14,7 @@ from htm_core import ModelError
 from htm_core.models.minilm import weights
 from tests.docs.markdown import ROOT
 
+MISSED = "missed.json"  # what a page did not run, written beside it
 Run = Callable[[str, Path], "subprocess.CompletedProcess[str]"]
 
 
@@ -42,8 +43,7 @@ def run(empty_database: str, weights_dir: Path, tmp_path: Path) -> Run:
         script.write_text(source, encoding="utf-8")
         own = {"HTM_DATABASE_URL": empty_database, "HTM_HOME": str(tmp_path), "HTM_MODEL_DIR": str(weights_dir)}
         environment = {**os.environ, **own, "PYTHONPATH": str(ROOT)}
-        return subprocess.run(
-            [sys.executable, str(script)], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=240
-        )
+        command = [sys.executable, str(ROOT / "tests" / "docs" / "steps.py"), str(script), str(tmp_path / MISSED)]
+        return subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=240)
 
     return run_page

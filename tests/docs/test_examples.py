@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from tests.docs.conftest import Run
+from tests.docs.conftest import MISSED, Run
 from tests.docs.markdown import EVERYTHING, PAGES, README, ROOT, blocks, program
 
 WITH_PYTHON = [
@@ -14,21 +15,40 @@ WITH_PYTHON = [
 ]
 
 
+BY_A_MODEL = "weather "  # a tool that the stand-in of a model does not call
 FIRST_PAGES = (README, ROOT / "docs" / "quickstart.md")  # a newcomer runs these again, and one after the other
 
 
 @pytest.mark.parametrize(
     "page", [page for page in WITH_PYTHON if page not in FIRST_PAGES], ids=lambda page: str(page.relative_to(ROOT))
 )
-def test_the_examples_of_a_page_run_as_they_stand(page: Path, run: Run) -> None:
+def test_the_examples_of_a_page_run_as_they_stand_to_what_they_take_away(page: Path, run: Run, tmp_path: Path) -> None:
     done = run(program(page), page)
     assert done.returncode == 0, f"{done.stdout[-2_000:]}\n{done.stderr[-4_000:]}"
+    missed = json.loads((tmp_path / MISSED).read_text())
+    assert [each for each in missed if not each.startswith(BY_A_MODEL)] == []
 
 
-def test_the_readme_and_the_quickstart_run_twice_over_one_database(run: Run) -> None:
-    for page in FIRST_PAGES * 2:
+def test_the_readme_and_the_quickstart_run_twice_over_one_database(run: Run, tmp_path: Path) -> None:
+    for number, page in enumerate(FIRST_PAGES * 2):
         done = run(program(page), page)
         assert done.returncode == 0, f"{page.name}: {done.stdout[-2_000:]}\n{done.stderr[-4_000:]}"
+        missed = json.loads((tmp_path / MISSED).read_text())
+        assert missed == [] or number >= len(FIRST_PAGES), page.name  # what is known already is not embedded again
+
+
+def test_an_example_that_stops_short_of_what_it_takes_away_is_noticed(run: Run, tmp_path: Path) -> None:
+    page = (
+        "from htm_core import Memory",
+        "def shortest(item, now): return item.tokens",
+        "with Memory('atlas', policy=shortest) as memory:",
+        "    node = memory.remember('Nothing leaves working memory.')",
+        "    memory.forget(node.id)",
+        "    memory.sweep()",
+    )
+    assert run("\n".join(page), Path("short.md")).returncode == 0
+    missed = json.loads((tmp_path / MISSED).read_text())
+    assert missed == ["shortest (line 2) never ran", ".sweep() never took anything away"]
 
 
 def test_the_readme_and_the_quickstart_have_examples() -> None:

@@ -22,15 +22,17 @@ STAND_INS = Path(__file__).parent / "stand_ins"  # of what is too large to insta
 RUN = """
 import json, os, sys, traceback, types
 from htm_core import shutdown
+from tests.docs.steps import Steps
 
 folder, outcomes = os.getcwd(), {}
 for name, source in json.load(open("pages.json", encoding="utf-8")):
     os.makedirs(os.path.join(folder, name))
     os.chdir(os.path.join(folder, name))
     page = sys.modules["guide"] = types.ModuleType("guide")  # where what inspects annotations looks for their names
+    page.__steps__ = steps = Steps(source, name)
     try:
-        exec(compile(source, name, "exec"), vars(page))
-        outcomes[name] = ""
+        exec(steps.code, vars(page))
+        outcomes[name] = "; ".join(steps.missed)
     except BaseException:
         outcomes[name] = traceback.format_exc()
     os.chdir(folder)
@@ -47,7 +49,7 @@ def relative(page: Path) -> str:
 
 @pytest.fixture(scope="module")
 def outcomes(database_url: str, weights_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What became of each page: an empty text, or the traceback.
+    """What became of each page: an empty text, what of it was missed (`Steps.missed`), or the traceback.
 
     Importing two frameworks once for all pages saves most of the time. The pages share a database, so each has users of its own.
     """
@@ -70,7 +72,7 @@ def outcomes(database_url: str, weights_dir: Path, tmp_path_factory: pytest.Temp
 
 
 @pytest.mark.parametrize("page", WITH_PYTHON, ids=relative)
-def test_the_examples_of_a_guide_run_as_they_stand(page: Path, outcomes: dict[str, Any]) -> None:
+def test_the_examples_of_a_guide_run_as_they_stand_to_what_they_take_away(page: Path, outcomes: dict[str, Any]) -> None:
     assert outcomes.get(relative(page), "it was not reached") == ""
 
 
