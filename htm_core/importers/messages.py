@@ -16,6 +16,7 @@ from ..integration.keep import ROLES
 from ..integration.messages import (
     LANGCHAIN_MESSAGE,
     LLAMAINDEX_MESSAGE,
+    is_thought,
     searchable,
     storable_name,
     write_payload,
@@ -64,7 +65,8 @@ def llamaindex_message(dumped: Any, *, session: str, where: str) -> ForeignRow:
     blocks = data.get("blocks")
     if not isinstance(blocks, list):
         return NotUnderstood(where, "not a message as LlamaIndex writes it: role, and blocks or content")
-    texts = [each.get("text") for each in blocks if isinstance(each, dict) and each.get("block_type") == "text"]
+    spoken = [each for each in blocks if isinstance(each, dict) and not is_thought(each)]
+    texts = [each.get("text") for each in spoken if each.get("block_type") == "text"]
     more = data.get("additional_kwargs")
     role = _role(data["role"])
     payload = write_payload(LLAMAINDEX_MESSAGE, {"data": encode_value(data)})
@@ -115,7 +117,7 @@ def _text(content: Any) -> str:
         each
         if isinstance(each, str)
         else each.get("text")
-        if isinstance(each, dict) and each.get("type") == "text"
+        if isinstance(each, dict) and each.get("type") == "text" and not is_thought(each)
         else None
         for each in blocks
     ]
