@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from htm_core import Collection, CollectionHit, InvalidInput, Mode
+from htm_core import Collection, CollectionHit, InvalidInput, Mode, ModelError
 from htm_core.integration.mmr import cosines, mmr
 from htm_core.integration.option_names import check_known
 
 from .options import check_choice
+
+_log = logging.getLogger("htm.langchain")
 
 OPTIONS = ("filter", "mode", "score_threshold")
 # Older names of options, each with the present one.
@@ -18,11 +21,21 @@ Options = Mapping[str, Any]
 
 
 def find(items: Collection, query: str, k: int, options: Options) -> list[CollectionHit]:
-    """The hits of a query, best first; a blank query lists what satisfies the filter, in the order of first adding."""
+    """The hits of a query, best first; a blank query lists what satisfies the filter, in the order of first adding.
+
+    Where the model fails, a hybrid search goes on by words alone, as recall does, and the log says so.
+    """
     check_options(options, OPTIONS)
     if not _words(query):
         return [] if options.get("score_threshold") else items.query(limit=k, where=options.get("filter"))
-    return items.query(query, limit=k, mode=check_mode(options["mode"]), **_conditions(options))
+    mode = check_mode(options["mode"])
+    try:
+        return items.query(query, limit=k, mode=mode, **_conditions(options))
+    except ModelError as error:
+        if mode != "hybrid":
+            raise
+        _log.warning("the query could not be embedded (%s); documents are found by their words alone", error)
+        return items.query(query, limit=k, mode="text", **_conditions(options))
 
 
 def find_by_vector(items: Collection, vector: Sequence[float], k: int, options: Options) -> list[CollectionHit]:

@@ -14,6 +14,7 @@ from pydantic import SecretStr
 
 from htm_core import Collection, CollectionHit, CollectionItem, InvalidInput, Memory
 from htm_core.integration.documents import item_of
+from htm_core.integration.option_names import check_known
 from htm_core.integration.scope import as_secret, check_alone, warn_of_user
 
 from .documents import document_of
@@ -32,6 +33,12 @@ from .vector_search import (
 
 _log = logging.getLogger("htm.langchain")
 
+ARGUMENTS = ("embedding", "collection", "memory", "url", "tenant", "mode")
+# What other stores call these, by their names there.
+ELSEWHERE = {
+    "embeddings": "embedding", "embedding_function": "embedding", "embedding_service": "embedding", "collection_name": "collection",
+    "table_name": "collection", "index_name": "collection", "connection": "url", "connection_string": "url", "engine": "url",
+}  # fmt: skip
 # How many texts are embedded and written at a time by default.
 BATCH = 1_000
 Scored = list[tuple[Document, float]]
@@ -51,6 +58,7 @@ class HTMVectorStore(VectorStore):
         mode: How it searches by default: "hybrid" (meaning and words, the default), "vector" or "text". Each search may
             name its own.
         strategy: The older name of `mode`. Deprecated.
+        kwargs: None other: what other stores call by other names is refused, with the name that it has here.
 
     Ids are any text; adding a known one replaces its document. A document can be found as soon as adding returns, and comes
     back exactly, with every type in its metadata. Scores are in [0, 1], 1 the best, and compare between queries. Nothing is
@@ -75,7 +83,9 @@ class HTMVectorStore(VectorStore):
         tenant: str = "default",
         mode: str | None = None,
         strategy: str | None = None,
+        **kwargs: Any,
     ) -> None:
+        check_known(kwargs, ARGUMENTS, what="arguments of HTMVectorStore", elsewhere=ELSEWHERE)
         url = as_secret(url)
         check_alone(memory, tenant=tenant, url=url)
         warn_of_user(memory, of=type(self).__name__, log=_log)

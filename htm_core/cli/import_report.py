@@ -76,7 +76,7 @@ def _lines(found: ImportedTranscript, *, dry_run: bool) -> Iterator[RenderableTy
         "to import" if dry_run else "imported": found.imported,
         "changed": found.changed,
         "known": found.known,
-        "taken back": found.taken_back,
+        "forgotten as no longer there" if is_notes else "taken back": found.taken_back,
     }
     said = ", ".join(f"{name} {count:,}" for name, count in figures.items() if count or "import" in name)
     yield _indented(said)

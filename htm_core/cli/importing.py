@@ -285,8 +285,10 @@ def import_notes(memory: Memory, path: Path, *, progress: Progress, dry_run: boo
         for what in each.left_out:
             left_out.add(Skip(LINK_TO_NOTHING if what.startswith("the link") else NO_TAG, each.path, what))
     return ImportedTranscript(
-        name=path.name, format="markdown", turns=sum(each.chunks for each in done), sessions=len(done),
+        name=path.name, format="markdown", turns=sum(each.chunks for each in done),
+        sessions=sum(each.status != "unloaded" for each in done),
         imported=sum(each.added for each in done), known=sum(each.status == "known" for each in done),
+        taken_back=sum(each.removed for each in done),
         skipped=sum(left_out.reasons.values()), reasons=dict(left_out.reasons), examples=tuple(left_out.examples),
     )  # fmt: skip
 

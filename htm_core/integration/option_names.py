@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -13,20 +13,26 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def check_known(given: Iterable[str], known: Sequence[str], *, what: str) -> None:
+def check_known(
+    given: Iterable[str], known: Sequence[str], *, what: str, elsewhere: Mapping[str, str] | None = None
+) -> None:
     """Refuse options that do not exist, by their names: they would have no effect, and nobody would notice.
 
     Args:
         given: The names that were given.
         known: The names that there are.
         what: What they are, such as "options of invoke".
+        elsewhere: What others call them, each with our name; the error names that. By default nothing.
 
     Raises `InvalidInput`, with the name that is nearest to an unknown one, where one is near.
     """
     unknown = [name for name in given if name not in known]
     if not unknown:
         return
-    near = dict.fromkeys(each for name in unknown for each in get_close_matches(name, known, n=1))
+    ours = elsewhere or {}
+    near = dict.fromkeys(
+        each for name in unknown for each in ([ours[name]] if name in ours else get_close_matches(name, known, n=1))
+    )
     hint = f"; did you mean {', '.join(near)}?" if near else ""
     raise InvalidInput(f"expected {what} of {', '.join(known) or 'none at all'}; got {', '.join(unknown)}{hint}")
 

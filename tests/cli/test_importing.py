@@ -463,6 +463,19 @@ def test_a_palace_whose_database_is_none_is_refused(htm: Htm, tmp_path: Path) ->
     assert "expected chroma.sqlite3 as MemPalace writes it" in done.err
 
 
+def test_a_folder_says_how_much_is_forgotten_since_it_is_there_no_more(htm: Htm, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for name in ("one", "two"):
+        (notes / f"{name}.md").write_text(f"# {name}\n\nThe boat {name} is blue.\n")
+    assert "2 files" in htm("import", notes, "--no-wait").out
+    (notes / "two.md").unlink()
+    out = htm("import", notes, "--no-wait").out
+    assert "markdown: 1 file, " in out
+    assert "known 1, forgotten as no longer there 1" in out
+    assert "forgotten" not in htm("import", notes, "--no-wait").out
+
+
 def test_a_vault_of_obsidian_says_which_links_and_tags_were_not_understood(htm: Htm, tmp_path: Path) -> None:
     vault = tmp_path / "vault"
     (vault / ".obsidian").mkdir(parents=True)

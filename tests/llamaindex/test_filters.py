@@ -166,6 +166,14 @@ def test_true_is_not_one(memory: Memory) -> None:
     assert store.get_nodes(filters=one("flag", FilterOperator.EQ, 1)) == []
 
 
+def test_true_is_found_by_a_filter_that_llamaindex_does_not_check(memory: Memory) -> None:
+    store = HTMVectorStore(memory=memory)
+    for flag in (True, False):
+        store.add([TextNode(id_=str(flag), text="t", metadata={"flag": flag}, embedding=[1.0])])
+    done = MetadataFilter.model_construct(key="flag", value=True)
+    assert [node.node_id for node in store.get_nodes(filters=MetadataFilters(filters=[done]))] == ["True"]
+
+
 def test_keys_are_data_too(memory: Memory) -> None:
     store = HTMVectorStore(memory=memory)
     key = "k' ->> 'x' OR \"1\"=1 --%s ?"
