@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 
 from ..rules.fusion import reciprocal_rank
 from ..rules.grounding.questions import about_questions, knows_nothing, only_asks
@@ -112,7 +113,12 @@ def until(change: Supersession) -> str:
 
 def day_of(at: datetime, text: str) -> str:
     """The ISO date at which a text was said, with its weekday where the text counts from it, as "tomorrow" and "on Thursday" do."""
-    return f"{at:%a} {at.date()}" if _COUNTS_FROM_ITS_DAY.search(text) else at.date().isoformat()
+    return f"{at:%a} {at.date()}" if _counts_from_its_day(text) else at.date().isoformat()
+
+
+@lru_cache(maxsize=64)  # each call of a model shows the same memories again, and they may be long
+def _counts_from_its_day(text: str) -> bool:
+    return _COUNTS_FROM_ITS_DAY.search(text) is not None
 
 
 def said_often(times: int) -> str | None:
