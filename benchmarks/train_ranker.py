@@ -45,7 +45,8 @@ from htm_core.rules.text.question_kinds import kinds_of
 from htm_core.rules.word_vectors import QuestionWords, nearness
 from htm_core.store import candidates
 from htm_core.store.candidates import FoundCandidates
-from htm_core.store.search import Reader, RecallQuery
+from htm_core.store.connection import Reader
+from htm_core.store.search import RecallQuery
 
 # What counts more, or less, for questions of a kind.
 OF_A_KIND = (

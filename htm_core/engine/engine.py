@@ -7,7 +7,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any, LiteralString, TypeVar
 from uuid import UUID
@@ -20,13 +20,14 @@ from ..rules.identity import anonymous, moment_id
 from ..rules.redaction.redactor import Redactor
 from ..rules.working_memory.memory import Plan, WorkingMemory
 from ..settings import Settings
-from ..store import jobs, nodes, tenants
+from ..store import jobs, tenants
 from ..store.database import Connection, Database, Row
 from ..store.errors import RowsMissing, retry_transaction
 from ..store.owner_claims import EVERYBODY, claim_of
 from ..store.records import Entry, WrittenEntry
-from ..store.working import SetChange
-from ..store.write import FEW, last_said, write
+from ..store.transactions import First
+from ..store.working import QueuedChange, SetChange
+from ..store.write import FEW, Begun, Outcome, begin_write, last_said, write
 from ..telemetry import telemetry
 from ..time_limit import EMBEDDED_AT_ONCE, WRITTEN_AT_ONCE
 from ..types import (
@@ -60,20 +61,6 @@ Before = Callable[[Connection], None]
 After = Callable[[Connection, list[WrittenEntry]], None]
 
 _log = logging.getLogger("htm.engine")
-
-
-@dataclass(frozen=True, slots=True)
-class _Commit:
-    """What a transaction wrote: each entry, the nodes as they are now, which are no longer live, the change of the set.
-
-    `waiting` are the new nodes whose vectors are made first.
-    """
-
-    written: list[WrittenEntry]
-    nodes: dict[UUID, Node]
-    dead: set[UUID]
-    change: SetChange | None
-    waiting: list[UUID]
 
 
 def new_id() -> UUID:
@@ -181,30 +168,43 @@ class Engine:
 
     @contextmanager
     def transaction(
-        self, *, patient: bool = False, everybody: bool = False, also: Sequence[str] = (), now: datetime | None = None
-    ) -> Iterator[Connection]:
+        self, *, patient: bool = False, everybody: bool = False, also: Sequence[str] = (), now: datetime | None = None,
+        first: First | None = None, alone: bool = False,
+    ) -> Iterator[Connection]:  # fmt: skip
         """A transaction that sees this tenant only, and in which the rows of tenant, robot and model exist.
 
         Where there is a wall between users, it lets this memory's owners through, and those of `also`, or `everybody`.
         One that is `patient` may take any time, such as a backup's; each answer of the server has its limit. What had expired by
-        `now`, by default the present, is hidden.
+        `now`, by default the present, is hidden. `first` queues what travels with the beginning where that is possible;
+        `alone` says that this is all, and may be done twice.
 
         Raises `DimensionMismatch` when the tenant's vectors are of another model.
         """
         name = self.embedder.name
         key = (self.tenant, self.robot, name)
         claim = EVERYBODY if everybody else claim_of(self.owner, *also)
+        is_settled = key in self.database.settled
+        at_once = first if is_settled else None
         with (
             self._unsettled_when_rows_are_missing(),
-            self.database.transaction(self.tenant, claim=claim, patient=patient, now=now or self.clock()) as connection,
+            self.database.transaction(
+                self.tenant,
+                claim=claim,
+                patient=patient,
+                now=now or self.clock(),
+                first=at_once,
+                alone=alone and is_settled,
+            ) as connection,
         ):
-            if key not in self.database.settled:
+            if not is_settled:
                 state = tenants.ensure_rows(connection, robot=self.robot, model=name, language=self.settings.language)
                 if state.model not in (None, name):
                     raise DimensionMismatch(
                         f"expected the model {state.model}, with which the memories of tenant {self.tenant!r} are embedded, "
                         f"got {name}; open the memory with that one, or change over: htm reembed --embedder {as_option(name)}"
                     )
+                if first is not None:
+                    first(connection)
             yield connection
         self.database.settled.add(key)
 
@@ -251,16 +251,18 @@ class Engine:
         claim = EVERYBODY if everybody else claim_of(self.owner)
         return self.database.reading(self.tenant, work, claim=claim, patient=patient, now=now or self.clock())
 
-    def read(self, statement: LiteralString, parameters: Mapping[str, Any], *, everybody: bool = False) -> list[Row]:
+    def read(
+        self, statement: LiteralString, parameters: Mapping[str, Any], *, everybody: bool = False, primary: bool = False
+    ) -> list[Row]:
         """The rows of one statement that only reads, as a transaction of its own: in one message there and back.
 
-        What it may see is as in `transaction`, and so are the errors.
+        What it may see is as in `transaction`, and so are the errors. With `primary` no replica is asked.
         """
         claim = EVERYBODY if everybody else claim_of(self.owner)
         if not self._is_settled:
             with self.transaction(everybody=everybody) as connection:
                 return connection.execute(statement, parameters).fetchall()
-        return self.database.read(self.tenant, statement, parameters, claim=claim, now=self.clock())
+        return self.database.read(self.tenant, statement, parameters, claim=claim, now=self.clock(), primary=primary)
 
     def model_changed(self) -> bool:
         """Whether the tenant's vectors were made anew with another model since this memory was opened."""
@@ -297,17 +299,27 @@ class Engine:
         working = self.working  # the same to the end, even if the robot joins a group meanwhile
         memory = working.load(now=seconds)
         held = [entry for entry in last_said(entries[:answered]) if entry.node is not None] if hold else []
+        # Of an import that comes again all would be sent in vain.
+        at_once = len(entries) <= FEW or all(entry.external_id is None for entry in entries)
         plan = memory.plan(
             [_item_of_entry(memory, entry, seconds, place=place) for place, entry in enumerate(held)], now=seconds
         )
 
-        def transaction() -> _Commit:
+        def transaction() -> tuple[Outcome, SetChange | None]:
             working.await_writing(plan)
-            with self.transaction() as connection:
-                return self._commit(connection, entries, working, plan, before, after)
+            begun: list[Begun] = []
+
+            def begin(connection: Connection) -> None:
+                """Write what is new with the beginning of the transaction, which may begin once more on another connection."""
+                known = {each.node for each in entries if each.node is not None and str(each.node) in memory}
+                begun[:] = [begin_write(connection, entries, **self._writer, seem_known=known)]
+
+            with self.transaction(first=begin if at_once and before is None else None) as connection:
+                outcome, change = self._commit(connection, entries, working, plan, before, after, begun=begun)
+            return outcome, None if change is None else change.written()
 
         try:
-            commit = retry_transaction(
+            outcome, change = retry_transaction(
                 transaction,
                 # With an id it is the same mention: said twice, nothing changes.
                 repeatable=all(entry.external_id is not None for entry in entries),
@@ -315,8 +327,8 @@ class Engine:
         except BaseException:
             memory.release(plan)
             raise
-        evictions = working.apply(plan, commit.change, now=seconds)
-        for node in commit.nodes.values():
+        evictions = working.apply(plan, change, now=seconds)
+        for node in outcome.nodes.values():
             item = memory.get(node.id)
             if item is None:
                 continue
@@ -329,19 +341,19 @@ class Engine:
             )
             if known != item:
                 memory.update(known, now=seconds)
-        self._count_again(working, commit.written, at=now)
-        if commit.dead:
-            self.drop(sorted(commit.dead))
+        self._count_again(working, outcome.written, at=now)
+        if outcome.dead:
+            self.drop(sorted(outcome.dead))
         self.report(evictions)
         self.write_behind.seen(self.tenant, self.robot, at=now)
-        self.fresh_nodes.add(self.tenant, self.owner, commit.waiting, model=self.embedder.name)
+        self.fresh_nodes.add(self.tenant, self.owner, outcome.waiting, model=self.embedder.name)
         self.wake()
         if self._embed_now and self.settings.supersession is not None and len(entries) <= FEW:
-            self._compare_now(self.tenant, [each.node for each in commit.written if each.node is not None])
-        self.emit("remember", count=len(entries), new=sum(each.is_new for each in commit.written))
+            self._compare_now(self.tenant, [each.node for each in outcome.written if each.node is not None])
+        self.emit("remember", count=len(entries), new=sum(each.is_new for each in outcome.written))
         return [
-            replace(commit.nodes[each.node], is_new=each.is_new) if each.node in commit.nodes else None
-            for each in commit.written[:answered]
+            replace(outcome.nodes[each.node], is_new=each.is_new) if each.node in outcome.nodes else None
+            for each in outcome.written[:answered]
         ]
 
     def _count_again(self, working: WorkingSet, written: Sequence[WrittenEntry], *, at: datetime) -> None:
@@ -351,6 +363,11 @@ class Engine:
             working.memory.touch(ids, now=at.timestamp())
             self.write_behind.count(working.key, ids, at=at)
 
+    @property
+    def _writer(self) -> dict[str, str]:
+        """Whose memories are written, by whom, and the model of their vectors."""
+        return {"owner": self.owner, "robot": self.robot, "model": self.embedder.name}
+
     def _commit(
         self,
         connection: Connection,
@@ -359,29 +376,23 @@ class Engine:
         plan: Plan,
         before: Before | None,
         after: After | None,
-    ) -> _Commit:
-        """Write entries, the change of working memory and the jobs of new nodes."""
+        *,
+        begun: Sequence[Begun],
+    ) -> tuple[Outcome, QueuedChange | None]:
+        """Write entries, the change of working memory and the jobs of new nodes; what nobody waits for goes with the commit."""
         if before is not None:
             before(connection)
-        outcome = write(connection, entries, owner=self.owner, robot=self.robot, model=self.embedder.name)
-        ids = {each.node for each in outcome.written if each.node is not None}
-        found, live = outcome.made, set(outcome.made)
-        if unknown := ids - live:
-            read, read_live = nodes.read_written(connection, sorted(unknown), owner=self.owner)
-            found, live = found | read, live | read_live
-        if others := outcome.touched - ids:
-            live |= nodes.live(connection, sorted(others))
-        dead = (ids | outcome.touched) - live
-        change = working.write(connection, plan, live=live, dead=sorted(dead))
-        new = [each.node for each in outcome.written if each.is_new and each.node is not None]
+        outcome = write(connection, entries, **self._writer, begun=begun[0] if begun else None)
+        change = working.write(connection, plan, live=outcome.live, dead=sorted(outcome.dead))
+        made = [each.node for each in outcome.written if each.is_new and each.node is not None]
         for kind, model in self._lanes:
-            jobs.enqueue(connection, sorted(set(new)), kind=kind, model=model, bulk=len(new) > FEW)
+            jobs.enqueue(connection, sorted(set(made)), kind=kind, model=model, bulk=len(made) > FEW)
         self._compare(connection, entries, outcome.written)
-        if self.database.growth.grew(self.tenant, len(new)):
+        if self.database.growth.grew(self.tenant, len(made)):
             jobs.enqueue_count(connection)
         if after is not None:
             after(connection, outcome.written)
-        return _Commit(outcome.written, found, dead, change, outcome.waiting)
+        return outcome, change
 
     def _compare(self, connection: Connection, entries: Sequence[Entry], written: Sequence[WrittenEntry]) -> None:
         """Queue jobs that compare what has its vectors already with what was said before; all others get theirs with them."""

@@ -25,7 +25,7 @@ from ..store import working
 from ..store.database import Connection, Database
 from ..store.errors import retry_transaction
 from ..store.owner_claims import claim_of
-from ..store.working import CountedAccesses, SetChange, SetChanges, SetKey, SetVersion
+from ..store.working import CountedAccesses, QueuedChange, SetChange, SetChanges, SetKey, SetVersion
 from ..types import Eviction, Item
 from .unwritten import Unwritten
 from .verbs import bounded
@@ -98,10 +98,11 @@ class WorkingSet:
         return self._database.transaction(self.key.tenant, claim=claim_of(self.key.owner), followed=False)
 
     def unload(self) -> None:
-        """Hold nothing until the next use reads the table."""
-        with self._reading, self._order:
+        """Hold nothing until the next use reads the table, and wait for no thread: what one is reading is out of date then."""
+        with self._order:
             self.memory.drop([item.id for item in self.memory.items])
             self._unwritten = Unwritten()
+            self._turns += 1
             self._seen, self._loaded = None, False
 
     def catch_up(self, *, now: float) -> tuple[Eviction, ...]:
@@ -176,9 +177,10 @@ class WorkingSet:
         try:
             with self._transaction() as connection:
                 expected = at.version if at is not None else None
-                written = working.change(
+                change = working.change(
                     connection, self.key, evicted=plan.victims, expected=expected, noted=self._noted
                 )
+            written = _written(change)
         finally:
             if written is None:
                 self.memory.release(plan)
@@ -198,8 +200,8 @@ class WorkingSet:
         live: Container[UUID] | None = None,
         dead: Sequence[UUID] = (),
         recalled: bool = False,
-    ) -> SetChange | None:
-        """Write a plan in the caller's transaction: only `live` nodes come in, and `dead` ones leave every set.
+    ) -> QueuedChange | None:
+        """Write a plan with the end of the caller's transaction: only `live` nodes come in, and `dead` ones leave every set.
 
         `recalled` says that what comes in was recalled, not said.
         """
@@ -244,7 +246,8 @@ class WorkingSet:
         def write() -> SetChange | None:
             self.await_writing(plan)
             with self._transaction() as connection:
-                return self.write(connection, plan, recalled=True)
+                change = self.write(connection, plan, recalled=True)
+            return _written(change)
 
         try:
             written = retry_transaction(write)
@@ -290,9 +293,10 @@ class WorkingSet:
 
             def write() -> SetChange | None:
                 with self._transaction() as connection:
-                    return working.change(
+                    change = working.change(
                         connection, self.key, admitted=admitted, evicted=evicted, noted=self._noted, recalled=True
                     )
+                return _written(change)
 
             try:
                 written = retry_transaction(write, repeatable=True) if moves else None
@@ -375,7 +379,8 @@ class WorkingSet:
 
         def write() -> SetChange | None:
             with self._transaction() as connection:
-                return working.remove(connection, self.key, ids, at=datetime.now(UTC), noted=self._noted)
+                change = working.remove(connection, self.key, ids, at=datetime.now(UTC), noted=self._noted)
+            return change.written()
 
         with bounded(self._database.settings), time_limit.locked(self._writing, what="the same working memory"):
             written = retry_transaction(write)
@@ -385,6 +390,10 @@ class WorkingSet:
                 if written is not None:
                     self._carried_out(written.at)
         return gone
+
+
+def _written(change: QueuedChange | None) -> SetChange | None:
+    return None if change is None else change.written()
 
 
 def _rank(database: Database) -> tuple[bool, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -22,6 +23,23 @@ from ..store.records import WrittenEntry
 from ..types import Draft, Mention
 
 Message = Draft | Mapping[str, Any]
+
+
+class Entered:
+    """What was said in a log, read with the end of the transaction that writes it."""
+
+    def __init__(self) -> None:
+        self._ids: Sequence[UUID] = ()
+        self._found: Callable[[], Mapping[UUID, Mention]] = dict
+
+    def read(self, connection: Connection, ids: Sequence[UUID]) -> None:
+        """Have the mentions of these ids read, in this order."""
+        self._ids, self._found = ids, mentions.queue_by_id(connection, ids)
+
+    def mentions(self) -> list[Mention]:
+        """The mentions, without those that are forgotten."""
+        found = self._found()
+        return [found[id] for id in self._ids if id in found]
 
 
 @verbs("htm.log")
@@ -44,9 +62,9 @@ class Log(Handle):
         `payload` keeps it exactly. A message with an id that the session knows is the same message. What is `attached` to it is
         written with it, found by recall, and in no answer of the log.
         """
-        said: list[UUID] = []
+        said = Entered()
         self._say(messages, said)
-        return self._read(said)
+        return said.mentions()
 
     def tail(self, n: int | None = None, *, tokens: int | None = None) -> list[Mention]:
         """The last `n` messages, or as many of the last ones as fit `tokens`, oldest first; all of them when neither is given."""
@@ -61,15 +79,14 @@ class Log(Handle):
         """The last `n` messages with the ids that their callers gave them, or None. `archived` keeps only the archived ones, or
         only the others. `forgotten` adds those that were forgotten and not yet purged, so that they are known again.
         """
-        with self._engine.transaction() as connection:
-            return mentions.tail(
-                connection,
-                owner=self._engine.owner,
-                session=self.session,
-                limit=n,
-                archived=archived,
-                forgotten=forgotten,
-            )
+        return mentions.tail(
+            partial(self._engine.read, primary=True),
+            owner=self._engine.owner,
+            session=self.session,
+            limit=n,
+            archived=archived,
+            forgotten=forgotten,
+        )
 
     def archive(self, messages: Sequence[Mention]) -> list[Mention]:
         """Mark messages as archived, for callers that read the log as a queue. They stay in it. Answers with those newly marked."""
@@ -103,7 +120,7 @@ class Log(Handle):
         Without it, long-term memory keeps them.
         """
         places = self._places(messages)
-        said: list[UUID] = []
+        said = Entered()
         before: set[UUID] = set()
         gone: list[UUID] = []
 
@@ -113,18 +130,19 @@ class Log(Handle):
 
         def place(connection: Connection, written: list[WrittenEntry]) -> None:
             fresh = iter(written)
-            said[:] = [next(fresh).mention if isinstance(place, Draft) else place for place in places]
-            mentions.place_in_log(connection, list(dict.fromkeys(said)))
+            now = [next(fresh).mention if isinstance(place, Draft) else place for place in places]
+            mentions.place_in_log(connection, list(dict.fromkeys(now)))
             if forget:
-                back = [*said, *self._attached(connection, said)]
+                back = [*now, *self._attached(connection, now)]
                 forgetting.restore_mentions(connection, sorted(set(back)), owner=self._engine.owner)
-            gone[:] = self._forget(connection, before.difference(said)) if forget else ()
+            gone[:] = self._forget(connection, before.difference(now)) if forget else ()
             gone[:] += self._detach(connection, new, written)
+            said.read(connection, now)
 
         new = [place for place in places if isinstance(place, Draft)]
         self._engine.write(new, before=clear, wordless=True, after=place)
         self._engine.drop(gone)
-        return self._read(said)
+        return said.mentions()
 
     def clear(self) -> None:
         """Empty the log. Long-term memory keeps what was in it."""
@@ -136,12 +154,12 @@ class Log(Handle):
         validation.check_several(messages, what="messages")
         return validation.check_count(messages, what="messages", most=self._engine.settings.max_drafts)
 
-    def _say(self, messages: Sequence[Message], said: list[UUID]) -> None:
+    def _say(self, messages: Sequence[Message], said: Entered) -> None:
         gone: list[UUID] = []
 
         def note(connection: Connection, written: list[WrittenEntry]) -> None:
-            said[:] = [each.mention for each in written[: len(here)]]
             gone[:] = self._detach(connection, here, written)
+            said.read(connection, [each.mention for each in written[: len(here)]])
 
         if messages:
             here = [self._here(message) for message in self._checked(messages)]
@@ -197,11 +215,6 @@ class Log(Handle):
 
     def _attached(self, connection: Connection, ids: Sequence[UUID], *, kept: Sequence[UUID] = ()) -> list[UUID]:
         return mentions.attached(connection, ids, owner=self._engine.owner, session=self.session, kept=kept)
-
-    def _read(self, said: Sequence[UUID]) -> list[Mention]:
-        with self._engine.transaction() as connection:
-            found = mentions.by_id(connection, said)
-        return [found[id] for id in said if id in found]
 
     def _fitting(self, found: list[Mention], tokens: int) -> list[Mention]:
         kept: list[Mention] = []

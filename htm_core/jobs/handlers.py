@@ -105,7 +105,7 @@ class EmbedHandler:
         missing: dict[str, list[MissingText]] = {}
         for tenant, group in claimed.items():
             with self._database.transaction(tenant, role="htm_worker") as connection:
-                missing[tenant] = jobs.missing_texts(connection, _nodes(group), model=self.model, limit=limit)
+                missing[tenant] = jobs.missing_texts(connection.fetch, _nodes(group), model=self.model, limit=limit)
         found = [(tenant, text) for tenant, texts in missing.items() for text in texts]
         chosen = sorted(found, key=lambda each: each[1].turn)[:limit]
         begun = time.monotonic()

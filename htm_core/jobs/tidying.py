@@ -54,13 +54,9 @@ class TidyHandler:
         settings = self._database.settings
         zone = ZoneInfo(settings.timezone) if settings.timezone else None
         quiet = steps.QUIET_SECONDS if self._kind == "summarize" else None
-        merged = False
 
         def begin() -> AbstractContextManager[Connection]:
-            """Begin a transaction.
-
-            It is followed, since recall remembers for a minute that nothing is merged: a replica must not say so after this.
-            """
+            """Begin a transaction, which recalls on a replica see."""
             return self._database.transaction(tenant, role="htm_worker", followed=True)
 
         found = steps.next_steps(begin, self._kind, owners=None, limit=AT_ONCE, timezone=zone, quiet=quiet)
@@ -76,11 +72,9 @@ class TidyHandler:
                 if self._kind == "profile":
                     steps.store_profile(connection, each)
                 elif self._kind == "merge":
-                    merged = bool(steps.merge(connection, each, robot=ROBOT, at=now)) or merged
+                    steps.merge(connection, each, robot=ROBOT, at=now)
                 else:
                     steps.store_summary(connection, summary, each.messages, each.session)
-        if merged:  # committed: a recall that asks from now on sees it
-            self._database.merged_owners.changed(tenant)
         return True
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from uuid import UUID
 
 from ..engine.engine import Engine
@@ -11,9 +12,8 @@ from ..rules.grounding.questions import about_questions, knows_nothing, only_ask
 from ..rules.relevance import relevance
 from ..rules.text.small_talk import is_small_talk
 from ..store import nodes, search
-from ..store.database import Connection
 from ..store.search import RecallQuery
-from ..types import Hit, Mention, Node
+from ..types import Hit, Mention
 
 # What is left of the score of a text that only asks: where it asks the same, and where it asks something else. The second keeps
 # questions that are needed to read what was answered; measured in docs/why/recall.md.
@@ -142,15 +142,11 @@ def _answers(engine: Engine, query: RecallQuery, asking: Sequence[Hit]) -> list[
     if filtered or not said:
         return []
 
-    def work(connection: Connection) -> tuple[list[search.Answered], dict[UUID, Node]]:
-        """Read it in one transaction."""
-        rows = search.following(connection, [UUID(id) for id in said], query=query)
-        rows = [row for row in rows if not _answers_nothing(row.mention.content)]
-        owners = sorted({row.owner for row in rows})
-        spoken = [UUID(row.mention.node_id) for row in rows if row.mention.node_id]
-        return rows, nodes.read(connection, spoken, owners=owners)
-
-    rows, known = engine.reading(work, everybody=query.of_everybody)
+    read = partial(engine.read, everybody=query.of_everybody)
+    rows = search.following(read, [UUID(id) for id in said], query=query)
+    rows = [row for row in rows if not _answers_nothing(row.mention.content)]
+    spoken = [UUID(row.mention.node_id) for row in rows if row.mention.node_id]
+    known = nodes.read(read, spoken, owners=sorted({row.owner for row in rows})) if spoken else {}
     found = []
     for row in rows:
         node = known.get(UUID(row.mention.node_id)) if row.mention.node_id else None

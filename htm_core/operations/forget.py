@@ -174,7 +174,6 @@ def _is_under_way(connection: Connection, tenant: str) -> bool:
 def _forget_tenant(engine: Engine) -> None:
     """Let this process know nothing of the tenant any more."""
     engine.unsettle()
-    engine.database.merged_owners.changed(engine.tenant)
     engine.empty(owner=None, session=None)
 
 

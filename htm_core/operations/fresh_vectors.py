@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from uuid import UUID
 
 from .. import time_limit
@@ -13,6 +14,7 @@ from ..errors import HTMError, ModelError
 from ..rules.identity import node_id
 from ..rules.text.storable import storable
 from ..store import jobs, nodes
+from ..store.connection import Connection
 from ..store.errors import retry_transaction
 from ..store.search import RecallQuery
 
@@ -27,7 +29,7 @@ def make_fresh_vectors(engine: Engine, query: RecallQuery) -> None:
     """Make the vectors that are still missing of the newest memories of this process, where they are few.
 
     Where this process has nothing pending that the query may see, this is one look into memory. Else it is one call of the
-    embedder and two transactions. What another thread is at work on is waited for: many recalls at once would all embed the
+    embedder, a read and a transaction. What another thread is at work on is waited for: many recalls at once would all embed the
     same texts. The query's own text is left out: a question that was just said is no answer to itself. What fails here is left
     to the worker.
     """
@@ -63,8 +65,8 @@ def _make_unclaimed(engine: Engine, ids: list[UUID], *, everybody: bool) -> list
 def _make_vectors(engine: Engine, ids: list[UUID], *, everybody: bool) -> set[UUID]:
     """Make up to `PASSAGES` vectors of these nodes, and give the nodes that have all of theirs."""
     model = engine.embedder.name
-    with engine.transaction(everybody=everybody) as connection:
-        missing = jobs.missing_texts(connection, ids, model=model, limit=PASSAGES)
+    read = partial(engine.read, everybody=everybody, primary=True)
+    missing = jobs.missing_texts(read, ids, model=model, limit=PASSAGES)
     if not missing:
         return set(ids)
     ids = [text.id for text in missing]
@@ -84,8 +86,13 @@ def _store(
     everybody: bool,
 ) -> None:
     model = engine.embedder.name
-    with engine.transaction(everybody=everybody) as connection:
+
+    def store(connection: Connection) -> None:
+        """Have it all stored with the beginning of the transaction."""
         nodes.insert_vectors(connection, vectors, model=model, words=words)
         jobs.finish_embedding(connection, complete, model=model)
         if engine.settings.supersession is not None:
             jobs.enqueue(connection, complete, kind="supersede")
+
+    with engine.transaction(everybody=everybody, first=store, alone=True):
+        pass

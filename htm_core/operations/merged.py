@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from uuid import UUID
 
 from ..engine.engine import Engine
 from ..rules.relevance import relevance
 from ..store import nodes, tidying
-from ..store.database import Connection
 from ..store.search import RecallQuery
-from ..types import Hit, Mention, Node
+from ..types import Hit, Mention
 from ..types.memories import times_said
 
 
@@ -19,34 +19,24 @@ def as_one(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> list[Hit]
     """Hits in which nothing stands twice that was merged: the best of what says the same keeps its place and its score.
 
     It is shown with the node that stands for all of it, as far as the filters let that be seen, and with the mentions of all that
-    were found; each mention keeps its own words. Where nothing of these owners is merged, which is asked once a minute, it costs
-    nothing, and else one query.
+    were found; each mention keeps its own words. It is one short query more.
     """
-    merged_owners, owners = engine.database.merged_owners, query.filters.owners
-    if not hits or merged_owners.has_none(engine.tenant, owners):
+    if not hits:
+        return []
+    owners = query.filters.owners
+    read = partial(engine.read, everybody=query.of_everybody)
+    stands_for = tidying.merged_among(read, [UUID(hit.node.id) for hit in hits])
+    if not stands_for:
         return list(hits)
-
-    def work(connection: Connection) -> tuple[dict[UUID, list[Hit]], dict[UUID, Node]]:
-        """The hits by what stands for them, and those nodes that are no hit themselves; nothing where nothing is merged."""
-        groups: dict[UUID, list[Hit]] = {}
-        stands_for = tidying.merged_among(connection, [UUID(hit.node.id) for hit in hits])
-        if not stands_for:
-            if owners is not None and not tidying.has_merges(connection, owners=owners):
-                merged_owners.found_none(engine.tenant, owners)
-            return {}, {}
-        for hit in hits:
-            node = UUID(hit.node.id)
-            groups.setdefault(stands_for.get(node, node), []).append(hit)
-        missing = [node for node, found in groups.items() if all(UUID(hit.node.id) != node for hit in found)]
-        # Tags, metadata and words are a node's own: what stands for a hit may not have them.
-        asked = query.filters
-        is_any = not (asked.tags or asked.equal or asked.metadata or query.mode == "text")
-        known = nodes.read(connection, missing, owners=owners) if missing and owners and is_any else {}
-        return groups, known
-
-    groups, known = engine.reading(work, everybody=query.of_everybody)
-    if not groups:
-        return list(hits)
+    groups: dict[UUID, list[Hit]] = {}
+    for hit in hits:
+        node = UUID(hit.node.id)
+        groups.setdefault(stands_for.get(node, node), []).append(hit)
+    missing = [node for node, found in groups.items() if all(UUID(hit.node.id) != node for hit in found)]
+    # Tags, metadata and words are a node's own: what stands for a hit may not have them.
+    asked = query.filters
+    is_open = not (asked.tags or asked.equal or asked.metadata or query.mode == "text")
+    known = nodes.read(read, missing, owners=owners) if missing and owners and is_open else {}
     made = []
     for node, found in groups.items():
         best = found[0]

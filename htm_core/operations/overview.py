@@ -112,7 +112,7 @@ def as_hits(
     """
     last = {each.node_id: each for each in said}
     ids = [UUID(id) for id in last if id is not None]
-    known = engine.reading(lambda connection: nodes.read(connection, ids, owners=engine.owners))
+    known = engine.reading(lambda connection: nodes.read(connection.fetch, ids, owners=engine.owners))
     turns = [each for each in said if each.node_id and last[each.node_id] is each and UUID(each.node_id) in known]
     order = by_worth([Spoken(each.content, each.role == "assistant") for each in turns])
     order.sort(key=lambda place: not first(turns[place]))

@@ -12,7 +12,8 @@ from ..rules.relevance import relevance
 from ..rules.scoring import ScoringQuery, best_candidates, nearness
 from ..rules.text.spelling import Similar
 from ..store import candidates, search
-from ..store.search import HitFields, Reader, RecallQuery
+from ..store.connection import Reader
+from ..store.search import HitFields, RecallQuery, SeenBeside
 from ..types import Hit, Match
 
 # The parts that a score can have. Diversity, echo and present come after the search.
@@ -36,6 +37,7 @@ class SearchResult:
     features: list[Sequence[float] | None]
     similar_words: Mapping[str, Similar] = field(default_factory=dict)
     without_direction: frozenset[str] = frozenset()
+    beside: SeenBeside | None = None
 
 
 def ranked_search(read: Reader, query: RecallQuery) -> SearchResult:
@@ -82,7 +84,7 @@ def ranked_search(read: Reader, query: RecallQuery) -> SearchResult:
     # What waits for its vector has a score in its place; see `recall_candidates`.
     undirected = np.isnan(nodes.cosines) & (nodes.vector_scores == 0) & (nodes.text_scores > 0)
     without = frozenset(str(nodes.nodes[place]) for place in undirected.nonzero()[0])
-    return SearchResult(hits, found.known_speakers, features, found.similar_words, without)
+    return SearchResult(hits, found.known_speakers, features, found.similar_words, without, found.beside)
 
 
 def _rank(rank: float) -> int | None:
@@ -92,12 +94,13 @@ def _rank(rank: float) -> int | None:
 def _neighbours(read: Reader, query: RecallQuery) -> SearchResult:
     """Nearest neighbours, which score by their nearness alone."""
     hits = []
-    for each in search.nearest(read, query):
+    found, beside = search.nearest(read, query)
+    for each in found:
         score = nearness(each.cosine)
         match = Match(cosine=each.cosine, passage_length=each.fields.passage_length)
         ranks = (each.rank, None)
         hits.append(_hit(query, each.fields, score=score, parts={"vector": score}, match=match, ranks=ranks))
-    return SearchResult(hits, None, [None] * len(hits))
+    return SearchResult(hits, None, [None] * len(hits), beside=beside)
 
 
 def _hit(

@@ -53,7 +53,7 @@ def _get_now(engine: Engine, id_or_key: str) -> dict[UUID, Node]:
         found: dict[UUID, Node] = {}
         for _ in range(LOOK_UPS):
             node = find(engine, connection, id_or_key)
-            found = nodes.read(connection, [node], owners=engine.owners) if node else {}
+            found = nodes.read(connection.fetch, [node], owners=engine.owners) if node else {}
             if node is None or looks_like_id(id_or_key) or any(each.version is not None for each in found.values()):
                 break
         return found
@@ -67,11 +67,11 @@ def _get_as_of(engine: Engine, id_or_key: str, *, as_of: datetime) -> dict[UUID,
     def work(connection: Connection) -> dict[UUID, Node]:
         """Read it in one transaction."""
         if looks_like_id(name):
-            return nodes.read(connection, [UUID(name)], owners=engine.owners, as_of=as_of)
+            return nodes.read(connection.fetch, [UUID(name)], owners=engine.owners, as_of=as_of)
         value = keys.find_as_of(connection, name, owners=engine.owners, as_of=as_of)
         if value is None:
             return {}
-        found = nodes.read(connection, [value[0]], owners=engine.owners, as_of=as_of)
+        found = nodes.read(connection.fetch, [value[0]], owners=engine.owners, as_of=as_of)
         return {id: replace(node, keys=(name,), version=value[1]) for id, node in found.items()}
 
     return engine.reading(work, now=as_of)
@@ -84,7 +84,7 @@ def history(engine: Engine, key: str) -> list[Node]:
     def work(connection: Connection) -> list[Node]:
         """Read it in one transaction."""
         versions = keys.history(connection, name, owners=engine.owners)
-        found = nodes.read(connection, [node for node, _ in versions], owners=engine.owners)
+        found = nodes.read(connection.fetch, [node for node, _ in versions], owners=engine.owners)
         return [replace(found[node], version=version) for node, version in versions if node in found]
 
     return engine.reading(work)
@@ -162,7 +162,7 @@ def page(
             limit=validation.check_limit(limit),
             after=cursor,
         )
-        found = nodes.read(connection, ids, owners=engine.owners)
+        found = nodes.read(connection.fetch, ids, owners=engine.owners)
         return [found[id] for id in ids if id in found]
 
     return engine.reading(work)

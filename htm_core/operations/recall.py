@@ -33,7 +33,8 @@ from ..rules.text.tags import normalize_all
 from ..rules.trust import check_sources, check_trust
 from ..settings import Signals
 from ..store import nodes
-from ..store.search import Filters, Reader, RecallQuery, preceding
+from ..store.connection import Reader
+from ..store.search import Filters, RecallQuery, preceding
 from ..types import Hit, Mention, Mode, Recall, Scope, Source, TimeframeLike, Timings
 from .current import in_time
 from .echoes import answers_first, facts_before_neighbours, repeated_questions
@@ -461,7 +462,7 @@ def _search(engine: Engine, query: RecallQuery) -> tuple[list[Hit], SearchResult
     while True:
         asked = query if limit == query.limit else replace(query, limit=limit)
         found = _fuse_ranks(read, query) if ranked else _ranked_search(read, asked)
-        hits = as_one(engine, query, found.hits[:limit])
+        hits = as_one(engine, query, found.hits[:limit]) if found.beside and found.beside.merged else found.hits[:limit]
         copy_of = copies([hit.passage for hit in hits], voices=[_speaker(hit) for hit in hits]) if weight else []
         left_out = frozenset[str]() if engine.settings.recall_small_talk else small_talk(query, hits)
         left_out |= speaking_of_another_day(engine, query, hits)
@@ -469,6 +470,8 @@ def _search(engine: Engine, query: RecallQuery) -> tuple[list[Hit], SearchResult
         if len(hits) - yielding >= query.limit or len(found.hits) < limit or limit >= RESULTS:
             break
         limit = min(RESULTS, MORE * limit)
+    if found.beside is not None:
+        engine.database.superseding.learn(engine.tenant, there=found.beside.superseding)
     hits = [hit for hit in _copies_last(hits, copy_of, weight=weight) if hit.node.id not in left_out]
     hits = answers_first(engine, query, hits)
     if query.signal_weights.echo:
@@ -525,7 +528,7 @@ def messages_before(engine: Engine, mentions: Sequence[str], *, everybody: bool)
     `everybody` says that they may be of any owner of the tenant.
     """
     ids = [UUID(each) for each in mentions]
-    before = engine.reading(lambda connection: preceding(connection, ids), everybody=everybody)
+    before = preceding(partial(engine.read, everybody=everybody), ids)
     return dict(zip(before, local_mentions(list(before.values()), engine.timezone), strict=True))
 
 

@@ -59,7 +59,7 @@ def related(
             limit=limit,
             min_weight=min_weight,
         )
-        found = nodes.read(connection, [each.node for each in reached], owners=engine.owners)
+        found = nodes.read(connection.fetch, [each.node for each in reached], owners=engine.owners)
     return [
         Related(node=found[each.node], weight=each.weight, path=each.path) for each in reached if each.node in found
     ]
@@ -69,6 +69,6 @@ def _visible(engine: Engine, connection: Connection, node: str | Node) -> UUID:
     """The id of a node that this owner sees and that is not forgotten; raises `NotFound`."""
     given = node.id if isinstance(node, Node) else node
     id = find(engine, connection, given)
-    if id is None or not nodes.read(connection, [id], owners=engine.owners):
+    if id is None or not nodes.read(connection.fetch, [id], owners=engine.owners):
         raise NotFound(f"expected a node id or a key of this owner, got {given!r}", advice="memories")
     return id

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from uuid import UUID
 
 from ..engine.engine import Engine
 from ..store import nodes, supersession
-from ..store.database import Connection
 from ..store.search import RecallQuery
 from ..types import Hit, Node, Recall, Supersession, Window
 from .moved_hits import moved
@@ -38,7 +38,7 @@ class Edges:
 
 
 def edges_around(engine: Engine, query: RecallQuery, found: Recall, *, doubtful: bool = False) -> Edges:
-    """The edges around the hits of a recall, in one short transaction; none where the tenant has none.
+    """The edges around the hits of a recall, in one short look where there are none; without a look where the tenant has none.
 
     Where only the older one was found, the newer one is read too, unless the query has filters on who said something, when,
     where or with which tags, or finds words alone: these the newer one may not satisfy. In a recall of what was known
@@ -52,23 +52,16 @@ def edges_around(engine: Engine, query: RecallQuery, found: Recall, *, doubtful:
     ids = [UUID(hit.node.id) for hit in found.hits[:COMPARED_HITS]]
     least = min(threshold, DOUBTFUL) if doubtful else threshold
 
-    def work(connection: Connection) -> Edges:
-        """The edges, and the nodes that are to be brought in."""
-        if engine.database.superseding.known(engine.tenant) is None:
-            engine.database.superseding.learn(engine.tenant, there=supersession.has_any(connection))
-            if not engine.database.superseding.known(engine.tenant):
-                return Edges()
-        edges = supersession.around(connection, ids, owners=query.filters.owners, threshold=least, moment=moment)
-        sure = [each for each in edges if each.state == "confirmed" or each.confidence >= threshold]
-        alone = query.mode == "text" or _is_filtered(query)
-        wanted = set[UUID]() if alone else {UUID(each.newer.node_id or "") for each in sure} - set(ids)
-        owners = engine.owners if query.filters.owners is None else query.filters.owners
-        known = nodes.read(connection, sorted(wanted), owners=owners) if wanted else {}
-        counted = {each.id for each in sure}
-        rest = [each for each in edges if each.id not in counted]
-        return Edges(sure, rest, {str(id): node for id, node in known.items()})
-
-    return engine.reading(work, everybody=query.of_everybody)
+    read = partial(engine.read, everybody=query.of_everybody)
+    edges = supersession.around(read, ids, owners=query.filters.owners, threshold=least, moment=moment)
+    sure = [each for each in edges if each.state == "confirmed" or each.confidence >= threshold]
+    alone = query.mode == "text" or _is_filtered(query)
+    wanted = set[UUID]() if alone else {UUID(each.newer.node_id or "") for each in sure} - set(ids)
+    owners = engine.owners if query.filters.owners is None else query.filters.owners
+    known = nodes.read(read, sorted(wanted), owners=owners) if wanted else {}
+    counted = {each.id for each in sure}
+    rest = [each for each in edges if each.id not in counted]
+    return Edges(sure, rest, {str(id): node for id, node in known.items()})
 
 
 def present_first(query: RecallQuery, found: Recall, edges: Edges) -> Recall:

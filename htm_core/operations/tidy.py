@@ -124,8 +124,6 @@ def _tidied(engine: Engine, wanted: Sequence[TidyKind], writer: CheckedSummarize
             done = _together(done, part)
     with engine.transaction() as connection:
         done = _finished(engine, connection, done, wanted)
-    if done.merges:
-        engine.database.merged_owners.changed(engine.tenant)
     engine.emit("tidy", merges=len(done.merges), lines=len(done.lines), summaries=len(done.summaries))
     return done
 

@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from ..rules.scoring import Array, Candidates
 from ..rules.text.spelling import Similar
+from .connection import Reader
 from .queries import load
-from .search import Reader, RecallQuery, texts
+from .search import RecallQuery, SeenBeside, texts
 
 Integers: TypeAlias = npt.NDArray[np.intp]
 
@@ -32,6 +33,7 @@ class FoundCandidates:
     candidates: Candidates
     known_speakers: list[str] | None
     similar_words: Mapping[str, Similar]
+    beside: SeenBeside
 
 
 def find(read: Reader, query: RecallQuery) -> FoundCandidates:
@@ -58,7 +60,8 @@ def find(read: Reader, query: RecallQuery) -> FoundCandidates:
         "joined": texts(query.doubtful.joined if query.words is not None else ()),
     }
     (row,) = read(load("search")["candidates"], parameters | query.filters.parameters())
-    return FoundCandidates(_candidates(row), row["known_speakers"], _similar(row["similar_words"] or {}))
+    beside = SeenBeside(row["superseding"], row["merged"])
+    return FoundCandidates(_candidates(row), row["known_speakers"], _similar(row["similar_words"] or {}), beside)
 
 
 def _similar(words: Mapping[str, Mapping[str, Sequence[int]]]) -> dict[str, Similar]:

@@ -9,7 +9,7 @@ import os
 import re
 import selectors
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, LiteralString, Self, TypeVar
 
@@ -41,6 +41,8 @@ __all__ = [
     "DatabaseReadOnly",
     "HalfVector",
     "NoAnswer",
+    "Queued",
+    "Reader",
     "Row",
     "StatementsSpread",
     "Vector",
@@ -101,6 +103,32 @@ def _settings_one_by_one() -> LiteralString:
     return "; ".join(statements["set_locally"].format(name=name, value=value) for name, value in settings)
 
 
+# How a statement that only reads is run: by its text and parameters.
+Reader = Callable[[LiteralString, Mapping[str, Any]], list[Row]]
+
+
+class Queued:
+    """A statement that travels with the next one, or with the commit. Its rows are there then; who reads them before sends it."""
+
+    __slots__ = ("_answer", "_connection", "parameters", "statement")
+
+    def __init__(self, connection: Connection, statement: LiteralString, parameters: Mapping[str, Any]) -> None:
+        self._connection, self.statement, self.parameters = connection, statement, parameters
+        self._answer: list[Row] | None = None
+
+    @property
+    def rows(self) -> list[Row]:
+        """Its rows, none of a statement that has no result; raises what the statements that are sent raise."""
+        if self._answer is None:
+            self._connection.send_queued()
+        assert self._answer is not None  # sent, it was answered or has raised
+        return self._answer
+
+    def answered(self, rows: list[Row]) -> None:
+        """Note its rows."""
+        self._answer = rows
+
+
 class Connection(psycopg.Connection[Row]):
     """A connection that waits no longer for an answer than the running verb may; then it closes itself.
 
@@ -123,11 +151,13 @@ class Connection(psycopg.Connection[Row]):
         self, savepoint_name: str | None = None, force_rollback: bool = False
     ) -> Iterator[psycopg.Transaction]:
         """A transaction, or a savepoint in one; a transaction begins with our own settings and not with those of a role."""
+        self.send_queued()
         begins = self.pgconn.transaction_status == TransactionStatus.IDLE
         with super().transaction(savepoint_name, force_rollback) as begun:
             if begins:
                 self.execute(_settings_one_by_one())
             yield begun
+            self.send_queued()
 
     def wait(
         self, gen: Generator[Any, Any, _Answer], interval: float = INTERVAL, timeout: float | None = None
@@ -150,6 +180,7 @@ class Connection(psycopg.Connection[Row]):
         self._numbers = itertools.count(1)
         self._adapted: TransformerProtocol | None = None  # knows how to write and read each type that it has met
         self._waiter: selectors.BaseSelector | None = None
+        self._queued: list[Queued] = []
         self.is_direct = True  # as far as is known, there is no pooler in between
         self.is_admitted = True  # of a pool: whether it may serve verbs, as it was told when it was new
         self.replayed = 0  # on a replica: how much of the primary's log it is known to have replayed, in bytes
@@ -172,40 +203,108 @@ class Connection(psycopg.Connection[Row]):
         """Whether several statements can travel in one message: libpq can since version 14."""
         return psycopg.Pipeline.is_supported()
 
+    # -- several statements in one message ------------------------------------------------------------------------------
+
+    def queue(self, statement: LiteralString, parameters: Mapping[str, Any] | None = None) -> Queued:
+        """Have a statement sent in one message with the next one, or with the commit: nobody waits for it alone.
+
+        Outside of a transaction, which would send it at the latest when it ends, it is sent at once.
+        """
+        queued = Queued(self, statement, parameters or {})
+        self._queued.append(queued)
+        if self._queued[0].statement != BEGIN and self.pgconn.transaction_status == TransactionStatus.IDLE:
+            self.send_queued()
+        return queued
+
+    def fetch(self, statement: LiteralString, parameters: Mapping[str, Any]) -> list[Row]:
+        """The rows of a statement, which is sent with those that are queued."""
+        return self.queue(statement, parameters).rows
+
+    def send_queued(self, *, patience: float = math.inf) -> None:
+        """Send what is queued, and wait `patience` seconds at most for the answers.
+
+        Raises the errors of the statements, `AnswerOverdue` when the running verb's time is over, and `NoAnswer`; what has ended
+        the session closes the connection.
+        """
+        queued, self._queued = self._queued, []
+        if not queued:
+            return
+        if not type(self).sends_batches():
+            for each in queued:
+                cursor = self.execute(each.statement, each.parameters)
+                each.answered(cursor.fetchall() if cursor.description else [])
+            return
+        results = self._exchange([(each.statement, each.parameters) for each in queued], patience=patience)
+        for each, result in zip(queued, results, strict=True):
+            each.answered(self._rows(result, _column_names(result)))
+
+    def execute(self, *given: Any, **options: Any) -> psycopg.Cursor[Row]:
+        """Execute a statement, after those that are queued."""
+        self.send_queued()
+        return super().execute(*given, **options)
+
+    def commit(self) -> None:
+        """End the transaction, in one message with what is queued."""
+        if not self._queued:
+            super().commit()
+            return
+        self.queue("commit")
+        self.send_queued()
+
+    def rollback(self) -> None:
+        """Undo the transaction. What is queued is never sent."""
+        self._queued.clear()
+        super().rollback()
+
     def read(self, *statements: tuple[LiteralString, Mapping[str, Any]], prepare: bool) -> list[Row]:
         """The rows of the last of some statements, which are one message and one transaction.
 
         `prepare` keeps the statements on the server, so that each is parsed and planned once: not through a pooler. A pipeline of
-        psycopg's own does the same with four waits for the server instead of one. Raises the errors of the statements, and
-        `AnswerOverdue` when the running verb's time is over; then the connection is closed.
+        psycopg's own does the same with four waits for the server instead of one. Raises as `send_queued` does.
         """
+        answer, asked = self._exchange(statements, prepare=prepare)[-1], statements[-1][0]
+        columns = self._columns.get(asked)
+        if columns is None:
+            columns = _column_names(answer)
+            if prepare:  # what is kept goes on to have these
+                self._columns[asked] = columns
+        return self._rows(answer, columns)
+
+    def _exchange(
+        self,
+        statements: Sequence[tuple[LiteralString, Mapping[str, Any]]],
+        *,
+        prepare: bool = False,
+        patience: float = math.inf,
+    ) -> list[PGresult]:
+        """The answers to statements that travel in one message, with those to what had to be prepared for them."""
         if self._adapted is None or self._waiter is None:
             self._adapted, self._waiter = Transformer.from_context(self), _Selector()
             self._waiter.register(self.pgconn.socket, selectors.EVENT_READ)
-        adapted = self._adapted
         new: dict[tuple[str, tuple[int, ...]], bytes] = {}
         try:
             self.pgconn.enter_pipeline_mode()
             for statement, parameters in statements:
-                self._send(adapted, statement, parameters, new if prepare else None)
+                self._send(self._adapted, statement, parameters, new if prepare else None)
             self.pgconn.pipeline_sync()
-            results = _await_batch(self.pgconn, self._waiter)
+            results = _await_batch(self.pgconn, self._waiter, patience=patience)
             self.pgconn.exit_pipeline_mode()
         except BaseException:
             self.close()  # answers that nobody has read would be taken for those of the next statement
             raise
         for result in results:
             if result.status == ExecStatus.FATAL_ERROR:
-                raise _error(result)
+                error = _error(result)
+                if ends_session(error):
+                    self.close()
+                raise error
         self._kept_statements |= new
-        answer, asked = results[-1], statements[-1][0]
-        columns = self._columns.get(asked)
-        if columns is None:
-            columns = [(answer.fname(place) or b"").decode() for place in range(answer.nfields)]
-            if prepare:  # what is kept goes on to have these
-                self._columns[asked] = columns
-        adapted.set_pgresult(answer, format=Format.BINARY)
-        return adapted.load_rows(0, answer.ntuples, lambda row: dict(zip(columns, row, strict=True)))
+        return results
+
+    def _rows(self, result: PGresult, columns: Sequence[str]) -> list[Row]:
+        assert self._adapted is not None  # it has read the result
+        self._adapted.set_pgresult(result, format=Format.BINARY)
+        return self._adapted.load_rows(0, result.ntuples, lambda row: dict(zip(columns, row, strict=True)))
 
     def _send(
         self,
@@ -244,20 +343,23 @@ def _numbered(statement: str) -> tuple[bytes, list[str], list[PyFormat]]:
     return text.encode(), [name for name, _ in places], [PyFormat(letter) for _, letter in places]
 
 
-def _await_batch(pgconn: PGconn, selector: selectors.BaseSelector) -> list[PGresult]:
-    """The answers to what was sent before a synchronisation point, as far as it was carried out.
+def _column_names(result: PGresult) -> list[str]:
+    return [(result.fname(place) or b"").decode() for place in range(result.nfields)]
+
+
+def _await_batch(pgconn: PGconn, selector: selectors.BaseSelector, *, patience: float) -> list[PGresult]:
+    """The answers to what was sent before a synchronisation point, as far as it was carried out, within `patience` seconds.
 
     `selector` waits for the connection's socket, to read from it.
     """
-    limit = time_limit.current()
-    deadline = math.inf if limit is None else limit.answer_by
+    deadline, overdue = _answer_by(patience)
     results: list[PGresult] = []
 
     def wait() -> None:
         """Until the socket is ready."""
         left = deadline - time.monotonic()
         if left <= 0 or not selector.select(None if math.isinf(left) else left):
-            raise AnswerOverdue("the server gave no answer in time")
+            raise overdue
 
     if pgconn.flush():
         selector.modify(pgconn.socket, selectors.EVENT_READ | selectors.EVENT_WRITE)
@@ -335,12 +437,8 @@ def check(connection: Connection, *, patience: float, opening: bytes = b"") -> l
     Raises `psycopg.OperationalError` when the connection has ended, and the server's error about the opening. The time
     is measured here and not by the server, which may be down.
     """
-    limit = time_limit.current()
-    left = patience if limit is None else limit.answer_by - time.monotonic()
     try:
-        return _await_answer(
-            connection.pgconn, min(patience, left), opening, AnswerOverdue if left < patience else NoAnswer
-        )
+        return _await_answer(connection.pgconn, patience, opening)
     except psycopg.OperationalError as error:
         if ends_session(error):
             connection.close()
@@ -352,8 +450,17 @@ def ends_session(error: psycopg.Error) -> bool:
     return error.diag.severity_nonlocalized != "ERROR"
 
 
-def _await_answer(connection: PGconn, patience: float, query: bytes, overdue: type[NoAnswer]) -> list[PGresult]:
-    deadline = time.monotonic() + patience
+def _answer_by(patience: float) -> tuple[float, NoAnswer]:
+    """Until when an answer is waited for, by `time.monotonic`, and the error of none: by the verb's time, or so many seconds."""
+    now, limit = time.monotonic(), time_limit.current()
+    left = math.inf if limit is None else limit.answer_by - now
+    kind = AnswerOverdue if left < patience else NoAnswer
+    seconds = min(left, patience)
+    return now + seconds, kind(f"the server accepted the connection, but gave no answer for {seconds:.3g} seconds")
+
+
+def _await_answer(connection: PGconn, patience: float, query: bytes) -> list[PGresult]:
+    deadline, overdue = _answer_by(patience)
     connection.send_query(query)
     connection.flush()
     with _Selector() as readable:
@@ -362,7 +469,7 @@ def _await_answer(connection: PGconn, patience: float, query: bytes, overdue: ty
         def _next() -> PGresult | None:
             while connection.is_busy():
                 if not readable.select(max(0.0, deadline - time.monotonic())):
-                    raise overdue(f"the server accepted the connection, but gave no answer for {patience:.3g} seconds")
+                    raise overdue
                 connection.consume_input()
             return connection.get_result()
 

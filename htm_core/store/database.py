@@ -30,7 +30,6 @@ from .errors import translated
 from .growth import Growth
 from .installation import Installation
 from .known_speakers import KnownSpeakers
-from .merged_owners import MergedOwners
 from .owner_claims import EVERYBODY, NOBODY, OwnerClaim
 from .pools import Pools
 from .replicas import NoReplica, Replicas, replica_options, written_through
@@ -38,7 +37,7 @@ from .roles import Roles
 from .superseding_tenants import SupersedingTenants
 from .tenant_cells import TenantCells
 from .tenant_locations import HOME
-from .transactions import Message, Start, Transactions
+from .transactions import First, Message, Start, Transactions
 from .user_walls import UserWall, copy_user_walls
 
 __all__ = ["Connection", "Database", "Row", "close_all", "database"]
@@ -96,7 +95,6 @@ class Database:
         self.growth = Growth()
         self.known_speakers = KnownSpeakers()
         self.superseding = SupersedingTenants()
-        self.merged_owners = MergedOwners()
         self.forgettings = Counter[str]()  # by tenant, how often this process has hidden or erased something
 
     def __repr__(self) -> str:
@@ -153,7 +151,8 @@ class Database:
     @contextlib.contextmanager
     def transaction(
         self, tenant: str, *, role: str = "htm_app", claim: OwnerClaim | None = None, patient: bool = False,
-        now: datetime | None = None, followed: bool | None = None, at_home: bool = False,
+        now: datetime | None = None, followed: bool | None = None, at_home: bool = False, first: First | None = None,
+        alone: bool = False,
     ) -> Iterator[Connection]:  # fmt: skip
         """A transaction as `role` that sees one tenant; committed at the end, rolled back on any error.
 
@@ -161,7 +160,8 @@ class Database:
         the owners of `claim`: by default a worker sees all, anybody else nothing that has an owner. Outside of verbs, and when
         it is `patient`, it may take any time, but each answer of the server has its limit. What has expired by `now` is hidden; by
         default it is the server's time. Reads on a replica wait for what is `followed`: by default what the application writes.
-        With `at_home` it is in the schema of the directory, whatever cell the tenant is in.
+        With `at_home` it is in the schema of the directory, whatever cell the tenant is in. `first` queues what travels with the
+        beginning; `alone` says that this is all, and may be done twice: then the transaction is one message.
 
         Raises `DatabaseUnavailable`, `QueryTimeout`, `SchemaOutdated`, `StorageError`.
         """
@@ -173,7 +173,15 @@ class Database:
                 """A transaction that has begun there."""
                 cell.open()
                 start = cell.transactions.start(
-                    tenant, role, claim, patient=patient, now=now, followed=followed, version=version
+                    tenant,
+                    role,
+                    claim,
+                    patient=patient,
+                    now=now,
+                    followed=followed,
+                    version=version,
+                    first=first,
+                    alone=alone,
                 )
                 return held.enter_context(cell.transactions.run(start))
 

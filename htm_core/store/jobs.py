@@ -11,6 +11,7 @@ from psycopg.types.json import Jsonb
 
 from ..telemetry import PendingJobs
 from ..types import Job
+from .connection import Reader
 from .database import Connection
 from .queries import load
 
@@ -74,19 +75,19 @@ def enqueue_embedding(
     if nodes:
         flags = [bulk if isinstance(bulk, bool) else node in bulk for node in nodes]
         values = {"nodes": list(nodes), "bulk": flags, "model": model}
-        connection.execute(load("jobs")["enqueue_embedding"], values)
+        connection.queue(load("jobs")["enqueue_embedding"], values)
 
 
 def enqueue(connection: Connection, nodes: Sequence[UUID], *, kind: str, model: str = "", bulk: bool = False) -> None:
     """Queue one job of another kind for each node; a job that has been claimed or given up is done again."""
     if nodes:
         values = {"nodes": sorted(set(nodes)), "kind": kind, "model": model, "bulk": bulk}
-        connection.execute(load("jobs")["enqueue"], values)
+        connection.queue(load("jobs")["enqueue"], values)
 
 
 def enqueue_count(connection: Connection) -> None:
     """Queue a job that counts the tenant's words again."""
-    connection.execute(load("jobs")["enqueue_count"])
+    connection.queue(load("jobs")["enqueue_count"])
 
 
 def enqueue_due_counts(connection: Connection) -> int:
@@ -194,10 +195,10 @@ def next_due(connection: Connection, given: Sequence[LaneTenants]) -> float | No
     return row["seconds"] if row else None
 
 
-def missing_texts(connection: Connection, nodes: Sequence[UUID], *, model: str, limit: int) -> list[MissingText]:
+def missing_texts(read: Reader, nodes: Sequence[UUID], *, model: str, limit: int) -> list[MissingText]:
     """Up to `limit` passages of nodes that have no vector of a model yet: the first of each node, then the second of each."""
     values = {"nodes": list(nodes), "model": model, "limit": limit}
-    return [MissingText(**row) for row in connection.execute(load("jobs")["missing_texts"], values)]
+    return [MissingText(**row) for row in read(load("jobs")["missing_texts"], values)]
 
 
 def nodes_left(missing: Sequence[MissingText], made: Collection[UUID]) -> set[UUID]:
@@ -208,7 +209,7 @@ def nodes_left(missing: Sequence[MissingText], made: Collection[UUID]) -> set[UU
 
 def finish_embedding(connection: Connection, nodes: Sequence[UUID], *, model: str) -> None:
     """Delete the embed jobs of nodes whose passages all have a vector by now, whoever has claimed them."""
-    connection.execute(load("jobs")["finish_embedding"], {"nodes": list(nodes), "model": model})
+    connection.queue(load("jobs")["finish_embedding"], {"nodes": list(nodes), "model": model})
 
 
 def finish(connection: Connection, jobs: Sequence[ClaimedJob]) -> set[UUID]:

@@ -15,8 +15,8 @@ from .records import Entry
 def lock(connection: Connection, key: str, *, owner: str) -> tuple[UUID, int] | None:
     """Lock a key until the transaction ends, and return its node and version, if it has one."""
     lock_all(connection, [key], owner=owner)
-    row = connection.execute(load("keys")["current"], {"owner": owner, "key": key}).fetchone()
-    return (row["node_id"], row["version"]) if row else None
+    rows = connection.fetch(load("keys")["current"], {"owner": owner, "key": key})
+    return (rows[0]["node_id"], rows[0]["version"]) if rows else None
 
 
 def lock_all(connection: Connection, names: Sequence[str], *, owner: str) -> None:
@@ -30,7 +30,7 @@ def assign(connection: Connection, entries: Sequence[Entry], *, owner: str, robo
     if not said:
         return set()
     names = sorted({key for key, _, _ in said})
-    rows = connection.execute(load("keys")["values"], {"owner": owner, "keys": names})
+    rows = connection.fetch(load("keys")["values"], {"owner": owner, "keys": names})
     reached = {row["key"]: (row["node_id"], row["version"]) for row in rows}
     changed: set[UUID] = set()
     superseded: set[str] = set()
@@ -46,11 +46,11 @@ def assign(connection: Connection, entries: Sequence[Entry], *, owner: str, robo
         reached[key] = (node, version + 1)
         values.append((key, version + 1, node, at))
     if superseded:
-        connection.execute(load("keys")["supersede"], {"owner": owner, "keys": sorted(superseded)})
+        connection.queue(load("keys")["supersede"], {"owner": owner, "keys": sorted(superseded)})
     if values:
         keys, versions, nodes, ats = (list(column) for column in zip(*values, strict=True))
         current = [version == reached[key][1] for key, version, _, _ in values]
-        connection.execute(
+        connection.queue(
             load("keys")["insert"],
             {"owner": owner, "robot": robot, "keys": keys, "versions": versions, "nodes": nodes, "ats": ats}
             | {"current": current},

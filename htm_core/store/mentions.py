@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -13,6 +13,7 @@ from psycopg.types.json import Jsonb
 from ..rules.identity import ANONYMOUS
 from ..rules.places import NOTE_OWNER_PREFIX
 from ..types import Mention, Window
+from .connection import Reader
 from .database import Connection, Row
 from .queries import load
 from .records import Entry, mention_of, multirange, timerange
@@ -24,7 +25,7 @@ LOOKED_AT = 200  # owners, among which users are looked for whose names can be g
 def lock_sessions(connection: Connection, entries: Sequence[Entry], *, owner: str) -> None:
     """Lock the sessions of entries until the transaction ends; one that is new is made."""
     sessions = list(dict.fromkeys(entry.session for entry in entries))
-    connection.execute(load("mentions")["lock_sessions"], {"owner": owner, "sessions": sessions})
+    connection.queue(load("mentions")["lock_sessions"], {"owner": owner, "sessions": sessions})
 
 
 def known(connection: Connection, entries: Sequence[Entry], *, owner: str) -> dict[tuple[str, str], Row]:
@@ -35,7 +36,7 @@ def known(connection: Connection, entries: Sequence[Entry], *, owner: str) -> di
         "external": [entry.external_id for entry in named],
         "payloads": [entry.payload for entry in named],
     }
-    rows = connection.execute(load("mentions")["known_ids"], {"owner": owner} | columns)
+    rows = connection.fetch(load("mentions")["known_ids"], {"owner": owner} | columns)
     return {(row["session"], row["external_id"]): row for row in rows}
 
 
@@ -55,17 +56,18 @@ def of_conversations(connection: Connection, sessions: Sequence[str], *, owner: 
     ).fetchall()
 
 
-def copies(connection: Connection, entries: Sequence[Entry]) -> set[UUID]:
+def queue_copies(connection: Connection, entries: Sequence[Entry]) -> Callable[[], set[UUID]]:
     """Which of some just written mentions copy others, in whatever session; copies of what is forgotten are forgotten."""
     given = [entry for entry in entries if entry.is_dated or _is_made_to_be_unique(entry.external_id)]
     if not given:
-        return set()
+        return set
     values = {
         "ids": [entry.mention for entry in given],
         "by_id": [_is_made_to_be_unique(entry.external_id) for entry in given],
         "by_time": [entry.is_dated for entry in given],
     }
-    return {row["id"] for row in connection.execute(load("mentions")["copies"], values)}
+    queued = connection.queue(load("mentions")["copies"], values)
+    return lambda: {row["id"] for row in queued.rows}
 
 
 def _is_made_to_be_unique(id: str | None) -> bool:
@@ -76,7 +78,7 @@ def _is_made_to_be_unique(id: str | None) -> bool:
 def replace(connection: Connection, entries: Sequence[Entry]) -> None:
     """Give existing mentions their new content; their position in the session stays."""
     if entries:
-        connection.execute(load("mentions")["replace"], columns(entries))
+        connection.queue(load("mentions")["replace"], columns(entries))
 
 
 def columns(entries: Sequence[Entry]) -> dict[str, list[Any]]:
@@ -149,12 +151,17 @@ def of_nodes(connection: Connection, nodes: Sequence[UUID], *, owners: Sequence[
 
 def by_id(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, Mention]:
     """Mentions by id, without forgotten ones."""
-    rows = connection.execute(load("mentions")["by_id"], {"ids": list(ids)})
-    return {row["id"]: mention_of(row) for row in rows}
+    return queue_by_id(connection, ids)()
+
+
+def queue_by_id(connection: Connection, ids: Sequence[UUID]) -> Callable[[], dict[UUID, Mention]]:
+    """`by_id`, read with what is sent next, or with the end of the transaction."""
+    queued = connection.queue(load("mentions")["by_id"], {"ids": list(ids)})
+    return lambda: {row["id"]: mention_of(row) for row in queued.rows}
 
 
 def tail(
-    connection: Connection,
+    read: Reader,
     *,
     owner: str,
     session: str,
@@ -164,7 +171,7 @@ def tail(
 ) -> list[tuple[str | None, Mention]]:
     """The last `limit` messages of a session's log with the callers' ids, ascending; a limit of None means all."""
     values = {"owner": owner, "session": session, "limit": limit, "archived": archived, "forgotten": forgotten}
-    rows = connection.execute(load("mentions")["tail"], values).fetchall()
+    rows = read(load("mentions")["tail"], values)
     return [(row["external_id"], mention_of(row)) for row in reversed(rows)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 
 from ..rules.relevance import FITTED_ON
 from ..types import Node
-from .connection import HalfVector
+from .connection import HalfVector, Reader
 from .database import Connection, Row
 from .queries import load
 from .records import node_of
@@ -25,20 +25,19 @@ def insert_vectors(
     model: str,
     words: Mapping[UUID, bytes | None] | None = None,
 ) -> None:
-    """Store vectors of passages, and the words of those that have any (rules/word_vectors.py).
+    """Have vectors of passages stored, and the words of those that have any (rules/word_vectors.py).
 
-    Raises `DimensionMismatch` when the model has another dimension here.
+    What sends it raises `DimensionMismatch` when the model has another dimension here.
     """
     if not vectors:
         return
     dimension = len(next(iter(vectors.values())))
-    row = connection.execute(load("nodes")["take_space"], {"model": model, "dimension": dimension}).fetchone()
-    assert row is not None  # a select without from has one row
-    connection.execute(load("nodes")["lock_nodes_of_passages"], {"passages": list(vectors)})
-    connection.execute(
+    connection.queue(load("nodes")["take_space"], {"model": model, "dimension": dimension})
+    connection.queue(load("nodes")["lock_nodes_of_passages"], {"passages": list(vectors)})
+    connection.queue(
         load("nodes")["insert_vectors"],
         {
-            "space": row["space"],
+            "model": model,
             "passages": list(vectors),
             "embeddings": [HalfVector(list(vector)) for vector in vectors.values()],
             "words": [None if words is None else words.get(id) for id in vectors],
@@ -58,16 +57,16 @@ def set_importances(connection: Connection, importances: Mapping[UUID, float]) -
     if importances:
         ids = sorted(importances)
         values = {"ids": ids, "importances": [importances[id] for id in ids]}
-        connection.execute(load("nodes")["set_importance"], values)
+        connection.queue(load("nodes")["set_importance"], values)
 
 
 def refresh(connection: Connection, ids: Iterable[UUID], *, described: Iterable[UUID] = ()) -> None:
     """Recompute which nodes are live, and merge the metadata of `described` again."""
-    connection.execute(load("nodes")["refresh"], {"ids": list(ids), "described": list(described)})
+    connection.queue(load("nodes")["refresh"], {"ids": list(ids), "described": list(described)})
 
 
 def read(
-    connection: Connection,
+    reads: Reader,
     ids: Sequence[UUID],
     *,
     owners: Sequence[str],
@@ -76,15 +75,20 @@ def read(
 ) -> dict[UUID, Node]:
     """The nodes of these ids and owners; forgotten ones only with `hidden`, and with `as_of` those that were said by then."""
     values = {"ids": list(ids), "owners": list(owners), "hidden": hidden, "as_of": as_of}
-    rows = connection.execute(load("nodes")["read"], values)
-    return {row["id"]: node_of(row) for row in rows}
+    return {row["id"]: node_of(row) for row in reads(load("nodes")["read"], values)}
 
 
-def read_written(connection: Connection, ids: Sequence[UUID], *, owner: str) -> tuple[dict[UUID, Node], set[UUID]]:
-    """The nodes of these ids, forgotten ones too, and which of them are live."""
+def queue_written(
+    connection: Connection, ids: Sequence[UUID], *, owner: str
+) -> Callable[[], tuple[dict[UUID, Node], set[UUID]]]:
+    """The nodes of these ids, forgotten ones too, and which of them are live, read with what is sent next."""
+    if not ids:
+        return lambda: ({}, set())
     values = {"ids": list(ids), "owners": [owner], "hidden": True, "as_of": None}
-    rows = connection.execute(load("nodes")["read"], values).fetchall()
-    return {row["id"]: node_of(row) for row in rows}, {row["id"] for row in rows if row["live"]}
+    queued = connection.queue(load("nodes")["read"], values)
+    return lambda: (
+        {row["id"]: node_of(row) for row in queued.rows}, {row["id"] for row in queued.rows if row["live"]},
+    )  # fmt: skip
 
 
 def list_ids(
@@ -132,7 +136,15 @@ def add_accesses(connection: Connection, access_counts: Mapping[UUID, tuple[int,
 
 def live(connection: Connection, ids: Sequence[UUID]) -> set[UUID]:
     """Which of these nodes are live."""
-    return {row["id"] for row in connection.execute(load("nodes")["live"], {"ids": list(ids)})}
+    return queue_live(connection, ids)()
+
+
+def queue_live(connection: Connection, ids: Sequence[UUID]) -> Callable[[], set[UUID]]:
+    """`live`, read with what is sent next."""
+    if not ids:
+        return set
+    queued = connection.queue(load("nodes")["live"], {"ids": list(ids)})
+    return lambda: {row["id"] for row in queued.rows}
 
 
 def owners(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, str]:

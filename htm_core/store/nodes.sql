@@ -22,7 +22,8 @@ order by n.id for share
 -- `calibrated` is a model whose cosines are measured: its function sees what was stored before it in the same statement.
 with stored as (
 insert into vectors (tenant, space, passage_id, node_id, owner, embedding, words, live)
-select this_tenant(), %(space)s, p.id, p.node_id, p.owner, given.embedding, given.words, p.live
+select this_tenant(), (select m.space from models m where m.tenant = this_tenant() and m.name = %(model)s), p.id, p.node_id, p.owner,
+       given.embedding, given.words, p.live
 from unnest_vectors(%(passages)s::uuid[], %(embeddings)b, %(words)b::bytea[]) given
 full join (
   select q.id, q.node_id, q.owner, q.live from passages q

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from ..rules.text.passages import lexical_text
 from . import nodes, places
+from .connection import Queued
 from .database import Connection, Row
 from .queries import load
 from .records import Entry
@@ -61,14 +62,18 @@ def erase(connection: Connection, ids: Sequence[UUID], *, owner: str, told: Coll
     return quoting
 
 
-def forget_late(connection: Connection, entries: Sequence[Entry]) -> list[UUID]:
-    """Hide those of just written entries that quote what was forgotten before; returns the nodes that are not live any more."""
+def queue_late(connection: Connection, entries: Sequence[Entry]) -> Queued | None:
+    """Have those entries hidden that quote what was forgotten before they are written, for `hidden_late`; None where none can."""
     pairs = [(entry.mention, UUID(id)) for entry in entries if entry.role == "tool" for id in ids_in(entry)]
     if not pairs:
-        return []
+        return None
     values = {"mentions": [mention for mention, _ in pairs], "quoted": [quoted for _, quoted in pairs]}
-    rows = connection.execute(load("forgetting")["forget_late_quotes"], values)
-    return _refresh(connection, [row["node_id"] for row in rows])
+    return connection.queue(load("forgetting")["forget_late_quotes"], values)
+
+
+def hidden_late(connection: Connection, late: Queued | None) -> list[UUID]:
+    """The nodes of hidden quotes that are not live any more."""
+    return [] if late is None else _refresh(connection, [row["node_id"] for row in late.rows])
 
 
 def ids_in(entry: Entry) -> set[str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, LiteralString
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
@@ -18,7 +18,7 @@ from ..settings import Signals
 from ..types import AppliedTimeframe, Match, Mention, Mode, Node, Window
 from ..types.memories import times_said
 from ..types.quick import quickly_made
-from .connection import HalfVector, Row
+from .connection import HalfVector, Reader
 from .database import Connection
 from .queries import load
 from .records import last_expiry, mention_of, multirange
@@ -139,9 +139,6 @@ class RecallQuery:
 # What the database writes begins with its value, so that nothing has to be looked for around it.
 _read_json = json.JSONDecoder().raw_decode
 
-# How a statement that only reads is run: by its text and parameters, as a transaction of its own.
-Reader = Callable[[LiteralString, Mapping[str, Any]], list[Row]]
-
 
 @dataclass(slots=True, kw_only=True)  # not frozen, which would take three times as long
 class HitFields:
@@ -163,6 +160,15 @@ class Neighbour:
     cosine: float
 
 
+@dataclass(frozen=True, slots=True)
+class SeenBeside:
+    """What a search sees by the way, so that nobody looks for it: whether the tenant has anything that is superseded, and whether
+    the owners whose memories are searched have anything that is merged."""
+
+    superseding: bool
+    merged: bool
+
+
 def hit_fields(read: Reader, query: RecallQuery, nodes: Sequence[UUID], passages: Sequence[UUID]) -> list[HitFields]:
     """All that these nodes show as hits, in their order, each with one of its passages.
 
@@ -179,8 +185,8 @@ def _ids(ids: Sequence[UUID]) -> str:
     return f"{{{','.join(map(str, ids))}}}"
 
 
-def nearest(read: Reader, query: RecallQuery) -> list[Neighbour]:
-    """The nearest neighbours of a query's embedding, nearest first.
+def nearest(read: Reader, query: RecallQuery) -> tuple[list[Neighbour], SeenBeside | None]:
+    """The nearest neighbours of a query's embedding, nearest first, and what was seen beside them, where there are any.
 
     Raises `DimensionMismatch` when the embedding is of another model than the tenant's vectors.
     """
@@ -192,7 +198,8 @@ def nearest(read: Reader, query: RecallQuery) -> list[Neighbour]:
         "min_score": query.min_score,
     }
     rows = read(load("search")["nearest"], parameters | query.filters.parameters())
-    return [Neighbour(_fields(row), row["vector_rank"], row["cosine"]) for row in rows]
+    found = [Neighbour(_fields(row), row["vector_rank"], row["cosine"]) for row in rows]
+    return found, SeenBeside(rows[0]["superseding"], rows[0]["merged"]) if rows else None
 
 
 def _fields(row: Mapping[str, Any]) -> HitFields:
@@ -223,9 +230,9 @@ def _fields(row: Mapping[str, Any]) -> HitFields:
     )
 
 
-def preceding(connection: Connection, ids: Sequence[UUID]) -> dict[str, Mention]:
+def preceding(read: Reader, ids: Sequence[UUID]) -> dict[str, Mention]:
     """The message right before each of these mentions in its session, by the mention's id; none for the first message."""
-    rows = connection.execute(load("search")["preceding"], {"ids": list(ids)})
+    rows = read(load("search")["preceding"], {"ids": list(ids)})
     return {str(row["follower"]): mention_of(row) for row in rows}
 
 
@@ -240,7 +247,7 @@ class Answered:
     match: Match
 
 
-def following(connection: Connection, ids: Sequence[UUID], *, query: RecallQuery) -> list[Answered]:
+def following(read: Reader, ids: Sequence[UUID], *, query: RecallQuery) -> list[Answered]:
     """What was said right after each of these mentions by somebody else; nothing where nobody else spoke."""
     parameters = {"ids": list(ids), "embedding": query.vector, "model": query.model}
     return [
@@ -251,7 +258,7 @@ def following(connection: Connection, ids: Sequence[UUID], *, query: RecallQuery
             passage=row["passage"],
             match=Match(cosine=row["cosine"], passage_length=row["length"] or 0),
         )
-        for row in connection.execute(load("search")["following"], parameters)
+        for row in read(load("search")["following"], parameters)
     ]
 
 

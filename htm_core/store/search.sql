@@ -1,7 +1,11 @@
 -- name: candidates
 -- In the same message the words of each node's best passage: its function sees what the caller may see.
--- And what memories have for words that they do not have, of those that may be misspelt.
-select c.*, case when %(with_words)s then words_of_passages(c.passages, %(model)s) end as words,
+-- And what memories have for words that they do not have, of those that may be misspelt; and whether anything is superseded or merged,
+-- so that nobody looks for it where nothing is.
+select c.*, exists (select from supersessions s where s.tenant = this_tenant() and s.relation = 'supersedes') as superseding,
+  exists (select from merges g where g.tenant = this_tenant() and g.undone_at is null
+          and (%(owners)s::text[] is null or g.owner = any(%(owners)s::text[]))) as merged,
+  case when %(with_words)s then words_of_passages(c.passages, %(model)s) end as words,
   case when cardinality(%(doubtful)s::text[]) + cardinality(%(joined)s::text[]) > 0 then similar_words(%(words)s, %(doubtful)s::text[],
     %(joined)s::text[],
     row(%(owners)s::text[], %(robots)s::text[], %(session)s::text, %(windows)s::tstzmultirange, %(tags)s::text[],
@@ -25,7 +29,10 @@ from recall_hits(%(nodes)s::uuid[], %(passages)s::uuid[],
 
 -- name: nearest
 select id::text, content, tokens, created_at, importance, metadata::text, access_count, accessed_at, passage, passage_length, tags, keys, version,
-       mentions::text, place, vector_rank, cosine
+       mentions::text, place, vector_rank, cosine,
+  exists (select from supersessions s where s.tenant = this_tenant() and s.relation = 'supersedes') as superseding,
+  exists (select from merges g where g.tenant = this_tenant() and g.undone_at is null
+          and (%(owners)s::text[] is null or g.owner = any(%(owners)s::text[]))) as merged
 from recall_nearest(%(embedding)b, %(model)s,
   row(%(owners)s::text[], %(robots)s::text[], %(session)s::text, %(windows)s::tstzmultirange, %(tags)s::text[],
       %(equal)s::jsonb, %(metadata)s::jsonb, %(as_of)s::timestamptz, %(valid_at)s::timestamptz, %(sources)s::text[],

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from ..types import Mention, Supersession, SupersessionChange
+from .connection import Reader
 from .database import Connection
 from .queries import load
 from .records import mention_of
@@ -102,14 +103,8 @@ def decide(connection: Connection, id: UUID, *, relation: str, reason: str, judg
     connection.execute(load("supersession")["decide"], values)
 
 
-def has_any(connection: Connection) -> bool:
-    """Whether the tenant has any edge by which something is superseded."""
-    row = connection.execute(load("supersession")["has_any"]).fetchone()
-    return row is not None and bool(row["there"])
-
-
 def around(
-    connection: Connection,
+    read: Reader,
     ids: Sequence[UUID],
     *,
     owners: Sequence[str] | None,
@@ -118,11 +113,11 @@ def around(
 ) -> list[Supersession]:
     """The edges that hold among nodes and what is joined to them, the latest first; at a `moment`, or by now."""
     values: dict[str, Any] = {"ids": list(ids), "threshold": threshold}
-    row = connection.execute(load("supersession")["touching"], values).fetchone()
-    if row is None or not row["there"]:
+    (row,) = read(load("supersession")["touching"], values)
+    if not row["there"]:
         return []
     values["owners"] = None if owners is None else list(owners)
-    rows = connection.execute(load("supersession")["around"], values | {"moment": moment})
+    rows = read(load("supersession")["around"], values | {"moment": moment})
     said: dict[tuple[str, UUID], Mention] = {}
     return [_supersession(row, **{end: _said(row, end, said) for end in ("newer", "older")}) for row in rows]
 

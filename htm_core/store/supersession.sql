@@ -62,9 +62,6 @@ with decided as (
 insert into supersession_audit (tenant, id, supersession, owner, action, by, reason)
 select this_tenant(), gen_random_uuid(), d.id, d.owner, %(action)s, %(judge)s, %(reason)s from decided d
 
--- name: has_any
-select exists (select 1 from supersessions where tenant = this_tenant() and relation = 'supersedes') as there
-
 -- name: touching
 -- Whether any edge that counts begins or ends at one of these nodes: two look-ups, before the walk below.
 select exists (

@@ -46,7 +46,7 @@ def _check_room(connection: Connection, nodes: Sequence[UUID]) -> None:
     """Raise `InvalidInput` when one of these nodes has too many tags by now; that undoes the transaction."""
     if not nodes:
         return
-    for row in connection.execute(load("tags")["count_explicit"], {"nodes": list(nodes)}):
+    for row in connection.fetch(load("tags")["count_explicit"], {"nodes": list(nodes)}):
         if row["tags"] > TAGS_PER_MEMORY:
             raise too_many(f"of one memory, with the ones that {row['node_id']} has already")
 
@@ -56,7 +56,7 @@ def add(connection: Connection, given: Sequence[Given]) -> None:
     rows = [(path, node, path in tags) for node, tags in given for path in sorted(closure(tags))]
     if rows:
         tags, nodes, explicit = (list(column) for column in zip(*rows, strict=True))
-        changed = connection.execute(load("tags")["add"], {"tags": tags, "nodes": nodes, "explicit": explicit})
+        changed = connection.fetch(load("tags")["add"], {"tags": tags, "nodes": nodes, "explicit": explicit})
         jobs.enqueue(connection, [row["node_id"] for row in changed], kind="relate")
 
 

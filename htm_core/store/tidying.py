@@ -11,7 +11,7 @@ from uuid import UUID
 from ..rules.profile.facts import Fact
 from ..rules.profile.profile import Stated, key_of
 from ..types import Merge, ProfileSource, Summary, TidyKind
-from .connection import Row
+from .connection import Reader, Row
 from .database import Connection
 from .queries import load
 
@@ -218,16 +218,10 @@ def group_of(connection: Connection, node: UUID) -> list[UUID]:
     return [row["id"] for row in connection.execute(load("tidying")["group_of"], {"node": node})]
 
 
-def merged_among(connection: Connection, nodes: Sequence[UUID]) -> dict[UUID, UUID]:
+def merged_among(read: Reader, nodes: Sequence[UUID]) -> dict[UUID, UUID]:
     """What nodes are represented by, as far as one of each pair is among these."""
-    rows = connection.execute(load("tidying")["merged_among"], {"nodes": list(nodes)})
+    rows = read(load("tidying")["merged_among"], {"nodes": list(nodes)})
     return {row["node_id"]: row["into_id"] for row in rows}
-
-
-def has_merges(connection: Connection, *, owners: Sequence[str]) -> bool:
-    """Whether anything of these owners is merged."""
-    row = connection.execute(load("tidying")["has_merges"], {"owners": list(owners)}).fetchone()
-    return bool(row and row["there"])
 
 
 # -- summaries --------------------------------------------------------------------------------------------------------

@@ -180,9 +180,6 @@ where g.tenant = this_tenant() and g.undone_at is null
   and exists (select from nodes i where i.tenant = g.tenant and i.id = g.into_id and i.live)
   and exists (select from nodes n where n.tenant = g.tenant and n.id = g.node_id and n.live)
 
--- name: has_merges
-select exists (select from merges g where g.tenant = this_tenant() and g.owner = any(%(owners)s::text[]) and g.undone_at is null) as there
-
 -- name: messages
 -- The messages of a session up to a number, with words, in their order, and the first vector of each.
 select m.id, m.seq, m.at, m.role, m.name, coalesce(n.content, m.content) as content, (

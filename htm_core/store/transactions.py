@@ -12,8 +12,6 @@ from typing import Any, LiteralString
 
 import psycopg
 from psycopg.pq import TransactionStatus
-from psycopg.pq.abc import PGresult
-from psycopg.sql import Literal
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
 from .. import time_limit
@@ -46,6 +44,8 @@ ANOTHER_IS_NO_USE = (NoAnswer, PoolTimeout, PoolClosed, TooManyRequests, Stateme
 
 # The statements of one message, each with its parameters.
 Message = Sequence[tuple[LiteralString, Mapping[str, Any]]]
+# Queues the first statements of a transaction on its connection.
+First = Callable[[Connection], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +61,9 @@ class Start:
     now: datetime | None = None  # the memory's time; None: the server's
     version: int | None = None  # as of which the tenant is in this cell; None: there are no cells, or it is no tenant's
     followed: bool = True  # whether this process's reads on a replica must see what it writes
+    # Queues what travels with the beginning, and is called again where it begins once more elsewhere.
+    first: First | None = None
+    alone: bool = False  # whether that is all of it, which may be done twice: then the commit travels with it, too
 
 
 class Transactions:
@@ -89,7 +92,7 @@ class Transactions:
 
     def start(
         self, tenant: str, role: str, claim: OwnerClaim, *, patient: bool, now: datetime | None, followed: bool = True,
-        version: int | None = None,
+        version: int | None = None, first: First | None = None, alone: bool = False,
     ) -> Start:  # fmt: skip
         """How a transaction begins now, in the time that the running verb has left."""
         limit = time_limit.current()
@@ -103,6 +106,8 @@ class Transactions:
             now=now,
             version=version,
             followed=followed,
+            first=first,
+            alone=alone,
         )
 
     @contextlib.contextmanager
@@ -120,43 +125,42 @@ class Transactions:
             yield connection
 
     def begin(self, connection: Connection, start: Start) -> None:
-        """Begin a transaction, in one message, or in two where its claim is signed."""
-        opening = self.opening(connection, start)
-        answers = check(connection, patience=self._settings.pool_timeout, opening=opening)
-        if start.key is not None:
-            self._say_claim(connection, start, start.key, answers[-1])
-
-    def opening(self, connection: Connection, start: Start) -> bytes:
-        """The statements that begin a transaction, in one message, which takes literals but no parameters."""
-        settings = {
-            "role": self._installation.roles.name(start.role),
-            "path": self._installation.path,
-            "tenant": start.tenant,
-            "now": _moment(start.now),
-            "timeout": _milliseconds(min(self._settings.statement_timeout, time_limit.patience(1.0))),
-            "idle": _milliseconds(start.idle + GRACE),
-            "whole": _milliseconds(start.whole + GRACE),
-        }
-        literals = {name: Literal(value).as_string(connection) for name, value in settings.items()}
-        is_idle = connection.info.transaction_status == TransactionStatus.IDLE  # a replica may have begun it
-        statements, opening = load("transactions"), f"{BEGIN}; " if is_idle else ""
+        """Begin a transaction with its first statements, or all of it, in one message, or in two where its claim is signed."""
+        if connection.info.transaction_status == TransactionStatus.IDLE:  # a replica may have begun it
+            connection.queue(BEGIN)
         if connection.info.server_version >= TRANSACTION_TIMEOUT_SINCE and math.isfinite(start.whole):
-            opening += statements["transaction_timeout"] % literals + "; "
-        opening += _enter() % literals
-        if self._address.placement is not None:
-            opening += "; " + self._address.placement.enter
-        if start.version is not None:
-            opening += "; " + statements["enter_cell"] % {"version": start.version}
+            whole = _milliseconds(start.whole + GRACE)
+            connection.queue(load("transactions")["transaction_timeout"], {"whole": whole})
+        idle = _milliseconds(start.idle + GRACE)
+        for statement, parameters in self._entering(start.role, start.tenant, start.now, start.version, idle=idle):
+            connection.queue(statement, parameters)
         if start.key is not None:
-            opening += "; " + statements["claim_terms"]
-        return opening.encode()
+            asked = connection.queue(load("transactions")["claim_terms"])
+            connection.send_queued(patience=self._settings.pool_timeout)
+            claim = sign(start.claim, key=start.key, tenant=start.tenant, **asked.rows[0])
+            connection.queue(load("transactions")["claim"], {"claim": claim})
+        if start.first is not None:
+            start.first(connection)
+        if start.alone:
+            self._commit(connection, start)
+        connection.send_queued(patience=self._settings.pool_timeout)
 
-    def _say_claim(self, connection: Connection, start: Start, key: bytes, terms: PGresult) -> None:
-        """Set the signed claim of a transaction that has begun, by its own terms: one round trip more."""
-        backend, started = ((terms.get_value(0, column) or b"").decode() for column in (0, 1))
-        claim = sign(start.claim, key=key, tenant=start.tenant, backend=backend, started=started)
-        statement = load("transactions")["claim"] % {"claim": Literal(claim).as_string(connection)}
-        check(connection, patience=self._settings.pool_timeout, opening=statement.encode())
+    def _entering(self, role: str, tenant: str, now: datetime | None, version: int | None, *, idle: str) -> Message:
+        """The statements that enter a transaction: its settings, the node of its tables, and the fence of its cell."""
+        settings = {
+            "role": self._installation.roles.name(role),
+            "path": self._installation.path,
+            "tenant": tenant,
+            "now": _moment(now),
+            "timeout": _milliseconds(min(self._settings.statement_timeout, time_limit.patience(1.0))),
+            "idle": idle,
+        }
+        enter: list[tuple[LiteralString, Mapping[str, Any]]] = [(_enter(), settings)]
+        if self._address.placement is not None:
+            enter.append((self._address.placement.enter, {}))
+        if version is not None:
+            enter.append((load("transactions")["enter_cell"], {"version": version}))
+        return enter
 
     @contextlib.contextmanager
     def _begun(self, start: Start) -> Iterator[Connection]:
@@ -179,35 +183,27 @@ class Transactions:
         """Commit at the end, or roll back after any error and raise that error even if the rollback fails."""
         try:
             yield
+            if not start.alone:
+                self._commit(connection, start)
         except BaseException:
             with contextlib.suppress(psycopg.Error):
                 connection.rollback()
             raise
+
+    def _commit(self, connection: Connection, start: Start) -> None:
         if not (start.followed and self.written.is_asked_for):
             connection.commit()
         else:
-            self.written.note(_commit_position(connection, patience=time_limit.patience(1.0)))
+            self.written.note(_commit_position(connection))
 
     # -- reads that are one message ------------------------------------------------------------------------------------
 
     def message(
         self, tenant: str, statement: LiteralString, parameters: Mapping[str, Any], *, now: datetime | None, version: int | None
     ) -> Message:  # fmt: skip
-        """The message of one statement that only reads: the settings of its transaction, the fence of its cell, and itself."""
-        settings = {
-            "role": self._installation.roles.name("htm_app"),
-            "path": self._installation.path,
-            "tenant": tenant,
-            "now": _moment(now),
-            "timeout": _milliseconds(min(self._settings.statement_timeout, time_limit.patience(1.0))),
-            "idle": "0",  # it never waits for this process
-        }
-        enter: list[tuple[LiteralString, Mapping[str, Any]]] = [(_enter(), settings)]
-        if self._address.placement is not None:
-            enter.append((self._address.placement.enter, {}))
-        if version is not None:
-            enter.append((load("transactions")["enter_cell"], {"version": version}))
-        return [*enter, (statement, parameters)]
+        """The message of one statement that only reads: what enters its transaction, and itself."""
+        # It never waits for this process.
+        return [*self._entering("htm_app", tenant, now, version, idle="0"), (statement, parameters)]
 
     def read(self, message: Callable[[], Message]) -> list[Row]:
         """The rows of a message, which is made by where the tables are now."""
@@ -347,9 +343,10 @@ def _milliseconds(seconds: float) -> str:
     return str(min(LONGEST, max(1, int(1000 * min(seconds, LONGEST)))))
 
 
-def _commit_position(connection: Connection, *, patience: float) -> int:
+def _commit_position(connection: Connection) -> int:
     """Commit, and say how far the primary's log is then: in one message. 0 where nothing was written."""
     replicas = load("replicas")
-    message = f"{replicas['has_written']}; commit; {replicas['written']}"
-    has_written, _, written = check(connection, patience=min(patience, LONGEST / 1000), opening=message.encode())
-    return int(written.get_value(0, 0) or 0) if has_written.get_value(0, 0) == b"t" else 0
+    has_written = connection.queue(replicas["has_written"])
+    connection.queue("commit")
+    written = connection.queue(replicas["written"])
+    return int(written.rows[0]["position"]) if has_written.rows[0]["has_written"] else 0

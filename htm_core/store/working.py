@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from ..types import Eviction, Item
+from .connection import Queued
 from .database import Connection, Row
 from .queries import load
 
@@ -51,6 +52,22 @@ class SetChange:
 
     at: SetVersion
     refused: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedChange:
+    """A change that travels with the end of its transaction, or with what is read before."""
+
+    queued: Queued
+
+    def written(self) -> SetChange | None:
+        """The change; None where there was nothing to write, since all of it was erased, or where the set has moved on."""
+        rows = self.queued.rows
+        return (
+            SetChange(SetVersion(rows[0]["set_id"], rows[0]["reached"]), tuple(map(str, rows[0]["refused"])))
+            if rows
+            else None
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,14 +159,13 @@ def change(
     expected: int | None = None,
     noted: bool = False,
     recalled: bool = False,
-) -> SetChange | None:
-    """Store admitted and evicted items, and remove `dead` nodes from every set; returns the new version.
+) -> QueuedChange | None:
+    """Have admitted and evicted items stored, and `dead` nodes removed from every set; gives the new version once that is done.
 
     With `noted` the change goes into the record of the set, by its turn: with `recalled` that of the time at which it happened,
     which may be a moment ago, else the present one.
 
-    None when there is nothing to write, also since all of it was erased, or when `expected` is given and the set has another
-    version already.
+    None when there is nothing to write. Where `expected` is given, nothing is written once the set has another version.
     """
     if not (admitted or evicted or dead):
         return None
@@ -164,18 +180,18 @@ def change(
         "recalled": recalled,
         "gone_ats": [_moment(eviction.at) for eviction in evicted] if noted and recalled else None,
     }
-    return _change(connection, {**key.columns(), **values, **_columns(admitted)})
+    return QueuedChange(connection.queue(load("working")["change"], {**key.columns(), **values, **_columns(admitted)}))
 
 
 def remove(
     connection: Connection, key: SetKey, ids: Sequence[str], *, at: datetime, noted: bool = False
-) -> SetChange | None:
+) -> QueuedChange:
     """Remove items from a set without a receipt. With `noted` the change goes into the record of the set."""
     values = {
         "expected": None, "gone": [UUID(id) for id in ids], "scores": None, "at": at, "policy": None, "dead": [], "noted": noted,
         "recalled": False, "gone_ats": None,
     }  # fmt: skip
-    return _change(connection, {**key.columns(), **values, **_columns(())})
+    return QueuedChange(connection.queue(load("working")["change"], {**key.columns(), **values, **_columns(())}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,13 +217,13 @@ def add_accesses(
 
 def remove_dead(connection: Connection, ids: Sequence[UUID]) -> None:
     """Remove nodes that are no longer live from every set."""
-    connection.execute(load("working")["remove_dead"], {"ids": list(ids)})
+    connection.queue(load("working")["remove_dead"], {"ids": list(ids)})
 
 
 def prune(connection: Connection, ids: Sequence[UUID]) -> None:
     """Record in every set that rows of these nodes are about to be deleted, so that readers load it again."""
     if ids:
-        connection.execute(load("working")["prune"], {"ids": list(ids)})
+        connection.queue(load("working")["prune"], {"ids": list(ids)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,13 +312,6 @@ def _columns(items: Sequence[Item]) -> dict[str, list[object]]:
         "accessed": [_moment(item.accessed_at) for item in items],
         "counts": [item.access_count for item in items],
     }
-
-
-def _change(connection: Connection, values: Mapping[str, object]) -> SetChange | None:
-    row = connection.execute(load("working")["change"], values).fetchone()
-    return (
-        None if row is None else SetChange(SetVersion(row["set_id"], row["reached"]), tuple(map(str, row["refused"])))
-    )
 
 
 def _moment(seconds: float) -> datetime:

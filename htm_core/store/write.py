@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -13,71 +13,145 @@ from psycopg.types.json import Jsonb
 from ..rules.text.traits import WISHES
 from ..types import DEFAULT_IMPORTANCE, Node
 from . import forgetting, jobs, keys, mentions, nodes, quotes, tags, tenants
+from .connection import Queued
 from .database import Connection
 from .errors import RowsMissing
 from .queries import load
-from .records import Entry, PassageDraft, WrittenEntry, new_node
+from .records import Entry, WrittenEntry, new_node
 
 FEW = 16  # new nodes of one call, and passages of one node, for which somebody may be waiting
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of `write`: one record for each entry, and the nodes that may have become live or hidden.
+    """The result of `write`: one record for each entry, their nodes as they are now, and which of these and of others are live.
 
-    `made` are those of the new nodes that need not be read to be known: they are live, and were said once. `waiting` are the new
-    nodes whose vectors are made soon, since this was a message or a turn and not a part of an import.
+    `dead` are those of the entries' nodes and of all others that were changed which are not live. `waiting` are the new nodes whose
+    vectors are made soon, since this was a message or a turn and not a part of an import.
     """
 
     written: list[WrittenEntry]
-    touched: set[UUID]
-    made: dict[UUID, Node]
+    nodes: dict[UUID, Node]
+    live: set[UUID]
+    dead: set[UUID]
     waiting: list[UUID]
 
 
-def write(connection: Connection, entries: Sequence[Entry], *, owner: str, robot: str, model: str) -> Outcome:
-    """Write entries in the given order and return the result of each.
+@dataclass(frozen=True, slots=True)
+class _Again:
+    """What follows for nodes that are said again: which of the new mentions are copies, and the nodes, with those that are live."""
+
+    nodes: frozenset[UUID]
+    copies: Callable[[], set[UUID]]
+    read: Callable[[], tuple[dict[UUID, Node], set[UUID]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What of a write travels with the beginning of its transaction; `again` is of nodes that were there already, as it seemed."""
+
+    inserted: Queued
+    late: Queued | None
+    again: _Again | None
+
+
+def begin_write(
+    connection: Connection,
+    entries: Sequence[Entry],
+    *,
+    owner: str,
+    robot: str,
+    model: str,
+    seem_known: Collection[UUID],
+) -> Begun:
+    """Have entries written with what is sent next, unless an id of theirs is known in its session: `write` goes on from there.
+
+    Where `seem_known` are just the nodes that are there already, what follows from that need not be sent after it.
+    """
+    keys.lock_all(connection, [entry.key for entry in entries if entry.key is not None], owner=owner)
+    said = last_said(entries)
+    inserted = _insert(connection, said, said, owner=owner, robot=robot, model=model, unless_known=True)
+    late = quotes.queue_late(connection, said)
+    changes_more = late or any(each.key is not None or each.tags or each.importance is not None for each in entries)
+    again = (
+        _say_again(connection, said, frozenset(seem_known), owner=owner) if seem_known and not changes_more else None
+    )
+    return Begun(inserted, late, again)
+
+
+def _say_again(connection: Connection, said: Sequence[Entry], known: frozenset[UUID], *, owner: str) -> _Again:
+    times = Counter(entry.node for entry in said)
+    copies = mentions.queue_copies(connection, _said_again(said, times, known))
+    _refresh(connection, said, times=times, known=known, touched=set())
+    return _Again(known, copies, nodes.queue_written(connection, sorted(known), owner=owner))
+
+
+def write(
+    connection: Connection, entries: Sequence[Entry], *, owner: str, robot: str, model: str, begun: Begun | None = None
+) -> Outcome:
+    """Write entries in the given order and return the result of each; `begun` is what `begin_write` answered.
 
     An entry with an id that its session knows is the same mention: with the same text nothing changes, with another text
     the mention gets that text. Nodes without a vector get an embed job in this transaction. Every writer locks keys
     first, then sessions, then nodes, each in order, so that no two writers wait for each other.
     """
-    keys.lock_all(connection, [entry.key for entry in entries if entry.key is not None], owner=owner)
-    if any(entry.external_id for entry in entries):  # without ids of the caller all are new
-        mentions.lock_sessions(connection, entries, owner=owner)
-    fresh, changed, known = _sort(connection, last_said(entries), owner=owner)
-    said = fresh + changed
-    # The first entry of each node, the newest node first.
-    first = [entry for entry in {entry.node: entry for entry in reversed(said)}.values() if entry.node is not None]
-    wishes = {entry.node: entry.pieces for entry in said if any(piece.traits & WISHES for piece in entry.pieces)}
-    times = Counter(entry.node for entry in said)
-    inserted = _insert(connection, first, fresh, wishes=wishes, owner=owner, robot=robot, model=model)
-    new = inserted.nodes
+    fresh, changed, known = last_said(entries), list[Entry](), Known()
+    inserted = None if begun is None else _inserted(begun.inserted)
+    if begun is not None and inserted is not None:
+        late, again = begun.late, begun.again
+    else:
+        keys.lock_all(connection, [entry.key for entry in entries if entry.key is not None], owner=owner)
+        if any(entry.external_id for entry in entries):  # without ids of the caller all are new
+            mentions.lock_sessions(connection, entries, owner=owner)
+        fresh, changed, known = _sort(connection, fresh, owner=owner)
+        inserted = _inserted(_insert(connection, fresh + changed, fresh, owner=owner, robot=robot, model=model))
+        assert inserted is not None  # whatever is known
+        late, again = quotes.queue_late(connection, fresh + changed), None
+    said, times = fresh + changed, Counter(entry.node for entry in fresh + changed)
+    there = frozenset(node for node in times if node is not None and node not in inserted.nodes)
+    again = again if again is not None and again.nodes == there else None
     mentions.replace(connection, changed)
-    copies = mentions.copies(
-        connection, [each for each in fresh if each.node is not None and (each.node not in new or times[each.node] > 1)]
-    )
-    tags.insert(connection, said, new=new)
+    copies = again.copies if again else mentions.queue_copies(connection, _said_again(fresh, times, there))
+    tags.insert(connection, said, new=inserted.nodes)
     left = _left(known)
     touched = keys.assign(connection, said, owner=owner, robot=robot) | left
-    _refresh(connection, said, times=times, new=new, touched=touched)
-    hidden = set(quotes.forget_late(connection, said))
+    if again is None:
+        _refresh(connection, said, times=times, known=there, touched=touched)
+    touched |= (hidden := set(quotes.hidden_late(connection, late)))
     if left:
         forgetting.delete_unmentioned(connection, sorted(left), owner=owner)  # no mention has this text any more
-    made = [entry for entry in first if entry.node in new]
+    made = [entry for entry in _first(said) if entry.node in inserted.nodes]
     stale = _store_vectors(connection, made, model=model)
-    by_id = {(entry.session, entry.external_id): entry for entry in said}
-    edited = {entry.mention for entry in changed}
-    written = [_written(entry, by_id=by_id, known=known, new=new, edited=edited, copies=copies) for entry in entries]
+    each = _as_written(entries, said, known)
+    ids = {entry.node for entry in each if entry.node is not None}
+    # Those that need not be read to be known: they are live, and were said once.
     nodes_made = [
         new_node(entry, inserted.metadata.get(str(entry.node), {})) for entry in made if times[entry.node] == 1
     ]
+    found = {UUID(node.id): node for node in nodes_made if node is not None and UUID(node.id) not in hidden}
+    unread = ids - found.keys()
+    read = (
+        again.read if again and unread == again.nodes else nodes.queue_written(connection, sorted(unread), owner=owner)
+    )
+    others = nodes.queue_live(connection, sorted(touched - ids))
+    nodes_read, live_read = read()
+    live = found.keys() | live_read | others()
     return Outcome(
-        written,
-        touched | hidden,
-        made={UUID(node.id): node for node in nodes_made if node is not None and UUID(node.id) not in hidden},
+        _results(each, known=known, new=inserted.nodes, changed=changed, copies=copies()),
+        found | nodes_read,
+        live,
+        (ids | touched) - live,
         waiting=[] if stale else [entry.node for entry in reversed(made) if entry.node in inserted.waiting],
     )
+
+
+def _said_again(said: Sequence[Entry], times: Counter[UUID | None], known: frozenset[UUID]) -> list[Entry]:
+    return [each for each in said if each.node is not None and (each.node in known or times[each.node] > 1)]
+
+
+def _first(said: Sequence[Entry]) -> list[Entry]:
+    """The first entry of each node, the newest node first."""
+    return [entry for entry in {entry.node: entry for entry in reversed(said)}.values() if entry.node is not None]
 
 
 def last_said(entries: Sequence[Entry]) -> list[Entry]:
@@ -86,7 +160,7 @@ def last_said(entries: Sequence[Entry]) -> list[Entry]:
     return [e for i, e in enumerate(entries) if e.external_id is None or last[e.session, e.external_id] == i]
 
 
-Known = dict[tuple[str, str], tuple[Entry, UUID | None]]
+Known = dict[tuple[str, str | None], tuple[Entry, UUID | None]]
 
 
 def _sort(connection: Connection, entries: Sequence[Entry], *, owner: str) -> tuple[list[Entry], list[Entry], Known]:
@@ -120,25 +194,26 @@ class _Inserted:
 
 def _insert(
     connection: Connection,
-    first: Sequence[Entry],
+    said: Sequence[Entry],
     fresh: Sequence[Entry],
     *,
-    wishes: Mapping[UUID | None, Sequence[PassageDraft]],
     owner: str,
     robot: str,
     model: str,
-) -> _Inserted:
-    """Insert the nodes that do not exist yet, with their passages and embed jobs, and the fresh mentions in their order.
+    unless_known: bool = False,
+) -> Queued:
+    """Have the nodes of `said` that do not exist yet written, with their passages and embed jobs, and the fresh mentions in order.
 
-    `first` has one entry of each node. `wishes` has the passages of those in which a user wishes something, who need not be the
-    first to say it.
+    With `unless_known` nothing is where a session knows the id of one. A wish of a user is a node's, whoever says it first.
     """
+    first = _first(said)
+    wishes = {entry.node: entry.pieces for entry in said if any(piece.traits & WISHES for piece in entry.pieces)}
     pieces = [
         (entry.node, ordinal, piece)
         for entry in first
         for ordinal, piece in enumerate(wishes.get(entry.node, entry.pieces))
     ]
-    row = connection.execute(
+    return connection.queue(
         load("write")["insert"],
         {
             "owner": owner,
@@ -165,13 +240,20 @@ def _insert(
             "external": [entry.external_id for entry in fresh],
             "ats": [entry.at for entry in fresh],
             "keys": [entry.key for entry in fresh],
+            "unless_known": unless_known,
             **mentions.columns(fresh),
         },
-    ).fetchone()
-    assert row is not None  # a function that is no set has one row
+    )
+
+
+def _inserted(queued: Queued) -> _Inserted | None:
+    """What was written; None where nothing was, since an id is known."""
+    (row,) = queued.rows
+    if row["new_nodes"] is None:
+        return None
     if row["unwritten"]:
         raise RowsMissing(
-            f"expected {len(pieces)} passages to be written, but {row['unwritten']} of them were not; nothing was written"
+            f"expected all passages to be written, but {row['unwritten']} of them were not; nothing was written"
         )
     return _Inserted(set(row["new_nodes"]), row["new_metadata"] or {}, set(row["waiting"]))
 
@@ -182,17 +264,19 @@ def _left(known: Known) -> set[UUID]:
 
 
 def _refresh(
-    connection: Connection, said: Sequence[Entry], *, times: Counter[UUID | None], new: set[UUID], touched: set[UUID]
+    connection: Connection,
+    said: Sequence[Entry],
+    *,
+    times: Counter[UUID | None],
+    known: frozenset[UUID],
+    touched: set[UUID],
 ) -> None:
-    existing = {node for node in times if node is not None and node not in new}
-    described = {
-        e.node for e in said if e.node is not None and e.metadata and (e.node in existing or times[e.node] > 1)
-    }
-    if existing or touched or described:
-        nodes.refresh(connection, existing | touched, described=described)
+    described = {e.node for e in said if e.node is not None and e.metadata and (e.node in known or times[e.node] > 1)}
+    if known or touched or described:
+        nodes.refresh(connection, known | touched, described=described)
     importances = {e.node: e.importance for e in said if e.node is not None and e.importance is not None}
     nodes.set_importances(
-        connection, {id: weight for id, weight in importances.items() if id in existing or times[id] > 1}
+        connection, {id: weight for id, weight in importances.items() if id in known or times[id] > 1}
     )
 
 
@@ -218,23 +302,27 @@ def _store_vectors(connection: Connection, made: Sequence[Entry], *, model: str)
     return False
 
 
-def _written(
-    entry: Entry,
-    *,
-    by_id: dict[tuple[str, str | None], Entry],
-    known: Known,
-    new: set[UUID],
-    edited: set[UUID],
-    copies: set[UUID],
-) -> WrittenEntry:
-    found = None
-    if entry.external_id is not None:
-        found = known.get((entry.session, entry.external_id))
-        entry = found[0] if found else by_id[entry.session, entry.external_id]
-    return WrittenEntry(
-        mention=entry.mention,
-        node=entry.node,
-        is_new=entry.node in new,
-        said_again=found is None and entry.node is not None and entry.node not in new and entry.mention not in copies,
-        changed=entry.mention in edited,
-    )
+def _as_written(entries: Sequence[Entry], said: Sequence[Entry], known: Known) -> list[Entry]:
+    """For each entry what stands for it: of several with one id the last, and of one that is known its mention."""
+    last = {(entry.session, entry.external_id): entry for entry in said}
+    last |= {id: entry for id, (entry, _) in known.items()}
+    return [entry if entry.external_id is None else last[entry.session, entry.external_id] for entry in entries]
+
+
+def _results(
+    each: Sequence[Entry], *, known: Known, new: set[UUID], changed: Sequence[Entry], copies: set[UUID]
+) -> list[WrittenEntry]:
+    edited = {entry.mention for entry in changed}
+    return [
+        WrittenEntry(
+            mention=entry.mention,
+            node=entry.node,
+            is_new=entry.node in new,
+            said_again=(entry.session, entry.external_id) not in known
+            and entry.node is not None
+            and entry.node not in new
+            and entry.mention not in copies,
+            changed=entry.mention in edited,
+        )
+        for entry in each
+    ]

@@ -42,8 +42,9 @@ from htm_core.integration.deadline import Deadline, forget_failures
 from htm_core.operations.backup import Backup
 from htm_core.palace import DocumentsFetcher, Palace
 from htm_core.runtime import process
-from htm_core.store import address, installation, transactions
+from htm_core.store import address, installation
 from htm_core.store.connection import Connection
+from htm_core.store.transactions import Transactions
 from tests.proxy import Proxy
 from tests.stand_ins import HashEmbedder
 
@@ -183,7 +184,7 @@ def unknown(verb: Callable[[], object]) -> None:
 Verb = Callable[[World], object]
 VERBS: dict[str, Verb] = {
     "Memory.remember": said,
-    "Memory.remember_many": lambda w: w.memory.remember_many([{"content": f"one of many {n}"} for n in range(500)]),
+    "Memory.remember_many": lambda w: w.memory.remember_many([{"content": f"one of many {n}"} for n in range(50)]),
     "Memory.revise": lambda w: w.memory.revise("ferry", f"The ferry leaves at {time.monotonic_ns()}."),
     "Memory.recall": lambda w: w.memory.recall("when does the ferry leave"),
     "Memory.context": lambda w: w.memory.context(),
@@ -307,16 +308,23 @@ def test_every_verb_is_here() -> None:
 
 
 class Stops:
-    """Servers that stop right after the next transaction has begun, each for one verb at a time."""
+    """Servers that stop right after the next message to them is answered, each for one verb at a time."""
 
     def __init__(self, patch: pytest.MonkeyPatch, worlds: list[World]) -> None:
-        self._begun, self._stopping, self._worlds = transactions.check, threading.Lock(), worlds
+        self._stopping, self._worlds = threading.Lock(), worlds
         self._due: set[World] = set()
         self._stopped: set[World] = set()
-        patch.setattr(transactions, "check", self._check)
+        answered = Connection._exchange
 
-    def _check(self, connection: Connection, **options: Any) -> None:
-        self._begun(connection, **options)
+        def exchange(connection: Connection, *given: Any, **options: Any) -> Any:
+            """Send a message, which begins a transaction or is all of one."""
+            answers = answered(connection, *given, **options)
+            self._stop(connection)
+            return answers
+
+        patch.setattr(Connection, "_exchange", exchange)
+
+    def _stop(self, connection: Connection) -> None:
         with self._stopping:
             for world in self._worlds:
                 # Not when it is over: a heartbeat that waited through the stop would stop the server for good.
@@ -344,7 +352,7 @@ class Stops:
 
 @pytest.fixture
 def frozen_in_the_middle(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    """The server stops right after the next transaction has begun."""
+    """The server stops right after the next message is answered, which begins a transaction."""
     with monkeypatch.context() as patch, Stops(patch, [world]).due(world):
         yield world
 
@@ -476,7 +484,7 @@ def test_a_stop_while_committing_says_that_the_outcome_is_unknown(
 
 def test_a_stop_before_the_commit_says_that_nothing_was_written(frozen_in_the_middle: World) -> None:
     with pytest.raises(DeadlineExceeded, match="nothing was written") as caught:
-        frozen_in_the_middle.memory.remember("never said")
+        frozen_in_the_middle.memory.remember("never said", tags=["said:never"])
     assert not caught.value.outcome_unknown
     frozen_in_the_middle.server.thaw()
 
@@ -623,11 +631,11 @@ def test_flush_without_a_timeout_waits_no_longer_than_a_verb_for_a_server_that_s
     """Jobs have the time of statements elsewhere, which is 30 seconds here."""
     world.wait_until_well()
     said(world, calmly=True)
-    begun, me, count = transactions.check, threading.get_ident(), 0
+    begun, me, count = Transactions.begin, threading.get_ident(), 0
 
-    def check(connection: Connection, **options: Any) -> None:
+    def begin(*given: Any) -> None:
         nonlocal count
-        begun(connection, **options)
+        begun(*given)
         if threading.get_ident() == me:
             count += 1
             if count == number:
@@ -635,7 +643,7 @@ def test_flush_without_a_timeout_waits_no_longer_than_a_verb_for_a_server_that_s
 
     try:
         with monkeypatch.context() as patch:
-            patch.setattr(transactions, "check", check)
+            patch.setattr(Transactions, "begin", begin)
             began = time.monotonic()
             with pytest.raises(DeadlineExceeded):
                 world.memory.flush()

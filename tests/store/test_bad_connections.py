@@ -231,7 +231,7 @@ def test_a_connection_on_which_no_transaction_can_begin_goes_back_unharmed(
     own = Database(url=database.address.url, home=database.address.home, settings=settings)
     try:
         with monkeypatch.context() as broken:
-            broken.setattr(own.transactions, "opening", lambda *_, **_options: b"begin; select 1 / 0")
+            broken.setattr(own.transactions, "_entering", lambda *_, **_options: [("select 1 / 0", {})])
             for _ in range(3):
                 with pytest.raises(InvalidInput, match="division by zero"), own.transaction("any"):
                     pass

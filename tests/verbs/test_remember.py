@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from htm_core import Draft, InvalidInput, Memory, StorageError
-from htm_core.store import nodes, transactions
+from htm_core.store import nodes
 from htm_core.store.connection import Connection
 from tests.conftest import SETTINGS, Make
 
@@ -157,32 +157,48 @@ def test_sessions_and_ids_of_two_users_do_not_meet(make: Make) -> None:
 
 @pytest.fixture
 def sent(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What this thread sends to the server, by its kind."""
+    """What this thread sends to the server, by the first words of each message."""
     memory.remember("the first, after which the tenant's rows are there")
     sent: list[str] = []
-    real_wait, real_check = Connection.wait, transactions.check
+    real_wait, real_exchange = Connection.wait, Connection._exchange
 
     def wait(self: Connection, *given: Any, **options: Any) -> Any:
         if threading.current_thread() is threading.main_thread():
             sent.append("statement")
         return real_wait(self, *given, **options)
 
-    def check(*given: Any, **options: Any) -> None:
+    def exchange(self: Connection, statements: Any, **options: Any) -> Any:
         if threading.current_thread() is threading.main_thread():
-            sent.append("beginning")
-        real_check(*given, **options)
+            sent.append(" ".join(statements[-1][0].split()[:2]))
+        return real_exchange(self, statements, **options)
 
     monkeypatch.setattr(Connection, "wait", wait)
-    monkeypatch.setattr(transactions, "check", check)
+    monkeypatch.setattr(Connection, "_exchange", exchange)
     return sent
 
 
 @pytest.mark.parametrize("metadata", [None, {"source": "mail", "page": 7}])
-def test_remembering_a_new_text_takes_four_messages_to_the_server(
-    memory: Memory, sent: list[str], metadata: dict[str, object] | None
+@pytest.mark.parametrize("id", [None, "m1"])
+def test_remembering_a_new_text_takes_two_messages_to_the_server(
+    memory: Memory, sent: list[str], metadata: dict[str, object] | None, id: str | None
 ) -> None:
-    memory.remember("a new text", session="s", role="user", metadata=metadata)
-    assert sent == ["beginning"] + ["statement"] * 3
+    """One that begins the transaction and writes, and one that writes what follows from that and commits."""
+    memory.remember("a new text", id=id, session="s", role="user", metadata=metadata)
+    assert sent == ["select new_nodes,", "commit"]
+
+
+@pytest.mark.parametrize(("id", "messages"), [("m1", 5), ("m2", 2), (None, 2)])
+@pytest.mark.parametrize("by", ["by this process", "by another"])
+def test_the_same_words_take_a_message_more_for_each_step_that_goes_by_what_is_not_known_here(
+    make: Make, memory: Memory, sent: list[str], id: str | None, messages: int, by: str
+) -> None:
+    (memory if by == "by this process" else make("another")).remember("a new text", id="m1", session="s")
+    sent.clear()
+    memory.remember("a new text", id=id, session="s")
+    assert len(sent) == messages + (by == "by another" and id != "m1")
+    assert [(said.content, said.seq) for said in memory.timeline(session="s")] == [
+        ("a new text", n + 1) for n in range(1 if id == "m1" else 2)
+    ]
 
 
 def test_texts_with_a_hundred_keys_take_no_more_messages_than_with_one(memory: Memory, sent: list[str]) -> None:

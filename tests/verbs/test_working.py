@@ -511,11 +511,12 @@ def test_what_another_process_let_go_before_it_was_carried_out_here_goes(
     one.hold(items[:1], now=time.time())
     plan = one.load(now=time.time()).plan(items[1:2], now=time.time())
     with memory._engine.transaction() as connection:
-        written = one.write(connection, plan)
+        change = one.write(connection, plan)
     far.catch_up(now=time.time())
     assert far.memory.remove(items[1].id)
     one.catch_up(now=time.time())
-    one.apply(plan, written, now=time.time())
+    assert change is not None
+    one.apply(plan, change.written(), now=time.time())
     assert held(one) == held(far) == rows(memory) == [items[0].content]
 
 
@@ -529,8 +530,9 @@ def test_what_is_removed_between_its_plan_and_its_commit_is_what_the_table_says(
     plan = one.load(now=time.time()).plan(items[1:2], now=time.time())
     assert one.memory.remove(items[1].id) == held_before
     with memory._engine.transaction() as connection:
-        written = one.write(connection, plan)
-    one.apply(plan, written, now=time.time())
+        change = one.write(connection, plan)
+    assert change is not None
+    one.apply(plan, change.written(), now=time.time())
     assert held(one) == rows(memory)
 
 

@@ -36,3 +36,4 @@ drop function if exists htm.mention_matches(htm.mentions, text[], text[], text, 
 drop function if exists htm.recall_nearest(pgvector.halfvec, text, htm.conditions, integer, integer, float8);
 drop function if exists htm.recall_hits(uuid[], uuid[], htm.conditions);
 drop function if exists htm.change_working_set(text, boolean, text, text, bigint, uuid[], float8[], timestamptz, text, uuid[], timestamptz[], timestamptz[], bigint[], uuid[]);
+drop function if exists htm.write_entries(text, text, text, uuid[], text[], int[], timestamptz[], float8[], jsonb[], boolean[], int, uuid[], uuid[], int[], int[], int[], text[], uuid[], uuid[], text[], text[], text[], text[], timestamptz[], text[], text[], jsonb[], bytea[], boolean[], int[], tstzrange[], text[], timestamptz[], text[], smallint[]);

@@ -9,6 +9,9 @@
 --
 -- What copies a message that was purged is hidden, and its node is not among the new ones.
 --
+-- With `unless_known` nothing is written where a session knows the caller's id of one of these mentions: the sessions are locked then,
+-- and there is no answer.
+--
 -- Answers with the nodes that are new, the metadata that they have by their ids, those whose vectors somebody may wait for, and how many
 -- passages could not be written.
 create or replace function htm.write_entries(
@@ -19,7 +22,7 @@ create or replace function htm.write_entries(
   mentions uuid[], mention_nodes uuid[], sessions text[], external_ids text[], roles text[], names text[], said_at timestamptz[],
   keys text[], own_contents text[], metadatas jsonb[], payloads bytea[], logged boolean[], traits int[] default null,
   valid tstzrange[] default null, valid_words text[] default null, expires timestamptz[] default null, sources text[] default null,
-  trust smallint[] default null,
+  trust smallint[] default null, unless_known boolean default false,
   out new_nodes uuid[], out new_metadata jsonb, out waiting uuid[], out unwritten integer)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
@@ -37,6 +40,17 @@ begin
     on conflict (tenant, owner, session) do update set last_seq = s.last_seq + excluded.last_seq
     returning s.session, s.last_seq)
   select jsonb_object_agg(t.session, t.last_seq) into reached from taken t;
+  if unless_known and (                           -- with the lock, so that nobody can have said it meanwhile
+    select true from unnest(write_entries.sessions, external_ids) g(session, id)
+    cross join lateral (
+      select m.id from htm.mentions m
+      where m.tenant = me and m.owner = of_owner and m.session = g.session and m.external_id = g.id offset 0) k
+    where g.id is not null limit 1)
+  then
+    update htm.sessions s set last_seq = s.last_seq - (said ->> s.session)::bigint
+    where s.tenant = me and s.owner = of_owner and s.session = any(array(select jsonb_object_keys(said)));
+    return;
+  end if;
   with made as (
     insert into htm.nodes (tenant, id, owner, content, tokens, created_at)
     select me, g.id, of_owner, g.content, g.tokens, g.at
