@@ -7,7 +7,6 @@ import threading
 import weakref
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, Self
 from uuid import uuid4
@@ -16,7 +15,7 @@ from langchain_core.documents import Document
 from langchain_core.messages import AnyMessage, BaseMessage, ToolMessage
 
 from htm_core import Draft, InvalidInput, Log, Memory, Mention
-from htm_core.integration.deadline import TIMEOUT, Deadline
+from htm_core.integration.deadline import TIMEOUT, Deadline, locked
 from htm_core.integration.held import held_back
 from htm_core.integration.keep import keep_draft
 from htm_core.integration.messages import stored_message, stored_payload
@@ -114,7 +113,7 @@ class Conversation:
     before: tuple[frozenset[str], Sequence[AnyMessage]] | None = None
     thread: str | None = None
     saver: weakref.ref[Any] | None = None
-    lock: AbstractContextManager[Any] = field(default_factory=threading.Lock)
+    lock: threading.Lock = field(default_factory=threading.Lock)
     is_first: bool = True
     is_deleted: bool = False
     run: object | None = None
@@ -139,7 +138,7 @@ class Conversation:
 
     def write_held(self) -> None:
         """Write what could not be kept, in the order in which it was said."""
-        with self.lock:
+        with locked(self.lock, what="the log of this conversation"):
             if not self.is_deleted:
                 self._write(self.memory.log(self.log), list(self.waiting.values()))
 
@@ -220,7 +219,7 @@ class Conversation:
         for each in new[: MAX_WAITING - len(self.waiting)]:
             self.waiting[str(each.id)] = each
         if self.waiting:
-            held_back.add(self._held_key, self.memory, self.write_held)
+            held_back.add(self._held_key, self.memory, self.write_held, waiting=self.waiting)
 
     def _goes_on(self, messages: Sequence[BaseMessage], extent: Extent) -> bool:
         """Whether messages go on where the log ends, as far as this process knows."""

@@ -19,6 +19,7 @@ from ..errors import DatabaseUnavailable, HTMError, QueryTimeout
 from ..fork import renewed_after_fork
 from ..memory import Memory
 from ..time_limit import awithin as awithin  # the adapters have them from here
+from ..time_limit import locked as locked
 from ..time_limit import within as within
 
 T = TypeVar("T")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sized
 
 from ..errors import StorageError
 from ..fork import renewed_after_fork
 from ..memory import Memory
-from ..runtime.process import before_shutdown
+from ..runtime.process import ENDING, before_shutdown
 from ..time_limit import TimeLimit, limited
-from .deadline import TIMEOUT
 
 _log = logging.getLogger("htm.deadline")
 
@@ -23,7 +22,7 @@ class HeldBack:
     """
 
     def __init__(self) -> None:
-        self._writers: dict[Hashable, tuple[Memory, Callable[[], None]]] = {}
+        self._writers: dict[Hashable, tuple[Memory, Callable[[], None], Sized]] = {}
         self.renew()
         renewed_after_fork(self)
 
@@ -32,39 +31,40 @@ class HeldBack:
         self._lock = threading.Lock()
         self._writers = {}
 
-    def add(self, key: Hashable, memory: Memory, write: Callable[[], None]) -> None:
-        """Note that `write` has messages to write with a memory."""
+    def add(self, key: Hashable, memory: Memory, write: Callable[[], None], *, waiting: Sized) -> None:
+        """Note that `write` has messages to write with a memory: those that are `waiting` then."""
         with self._lock:
-            self._writers[key] = memory, write
+            self._writers[key] = memory, write, waiting
 
     def discard(self, key: Hashable) -> None:
         """Note that nothing is held back any more."""
         with self._lock:
             self._writers.pop(key, None)
 
-    def write(self) -> None:
+    def write(self) -> set[object]:
         """Write all that is held back; after a failure nothing more with the same database, which is then said.
 
-        It takes as long as the database answers, and waits `TIMEOUT` seconds at most for each transaction.
+        It takes as long as the database answers, and waits `ENDING` seconds at most for each transaction. Answers with the places
+        of the databases that failed.
         """
         with self._lock:
             writers, self._writers = list(self._writers.values()), {}
         failed = set[object]()
         lost, reason = 0, ""
-        for memory, write in writers:
+        for memory, write, waiting in writers:
             place = memory._engine.database.place
-            if place in failed:
-                lost += 1
-                continue
             try:
-                with limited(TimeLimit(TIMEOUT, slides=True)):
-                    write()
+                if place not in failed:
+                    with limited(TimeLimit(ENDING, slides=True)):
+                        write()
             except Exception as error:  # of whatever kind: it keeps no other conversation from being written
-                lost, reason = lost + 1, reason or str(error) or type(error).__name__
+                reason = reason or str(error) or type(error).__name__
                 if isinstance(error, StorageError | TimeoutError):
                     failed.add(place)
+            lost += len(waiting)
         if lost:
-            _log.error("what was said last in %d conversations could not be written before the end (%s)", lost, reason)
+            _log.error("%d messages could not be written before the end (%s)", lost, reason)
+        return failed
 
 
 held_back = HeldBack()

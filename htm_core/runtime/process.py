@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import os
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,17 +14,16 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from ..engine.fresh_nodes import FreshNodes
-from ..engine.verbs import bounded
 from ..engine.working_sets import forget_sets
 from ..engine.write_behind import WriteBehind
-from ..errors import HTMError
+from ..errors import DatabaseUnavailable, HTMError, QueryTimeout
 from ..groups.group import leave_all
 from ..groups.heartbeat import Heartbeat
 from ..groups.listener import Listener
 from ..jobs.worker import Worker
 from ..settings import Settings, as_secret, check_dsn, home
 from ..store.database import Database, close_all, database
-from ..time_limit import end_idle_threads
+from ..time_limit import TimeLimit, end_idle_threads, limited
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +42,14 @@ _lock = threading.Lock()
 # Databases live as long as the process, closed or open, so their identity is a name.
 _runtimes: dict[int, Runtime] = {}
 _threads: dict[int, ThreadPoolExecutor] = {}
-_before_shutdown: list[Callable[[], None]] = []
+_before_shutdown: list[Callable[[], Collection[object]]] = []
+
+# Seconds that an ending process waits for each transaction, and in all for its threads.
+ENDING = 10.0
 
 
-def before_shutdown(write: Callable[[], None]) -> None:
-    """Have `shutdown` call this first, while the databases are open."""
+def before_shutdown(write: Callable[[], Collection[object]]) -> None:
+    """Have `shutdown` call this first, while the databases are open. It answers with the places of those that were silent."""
     _before_shutdown.append(write)
 
 
@@ -99,27 +101,42 @@ def threads(settings: Settings) -> ThreadPoolExecutor:
 def shutdown() -> None:
     """Write what is held back and pending, leave all groups, stop the workers and close every connection.
 
-    Called at exit. A memory that is used afterwards opens them again.
+    Called at exit. It takes as long as the databases answer; one that gave no answer for `ENDING` seconds is not asked again.
+    A memory that is used afterwards opens them again.
     """
-    for write in _before_shutdown:
-        write()
+    silent = {place for write in _before_shutdown for place in write()}
     with _lock:
         known = [each for each in _runtimes.values() if each.database.opened]
         executors = [_threads.pop(key) for key in list(_threads) if key >> 16 == os.getpid()]
     for each in known:
-        each.worker.stop()
-        with contextlib.suppress(HTMError), bounded(each.database.settings):
-            leave_all(each.heartbeat, each.database)
-        each.heartbeat.stop()
-        each.listener.stop()
-        each.write_behind.stop()
-        with contextlib.suppress(HTMError), bounded(each.database.settings):
-            each.write_behind.write()
+        _end(each, is_silent=each.database.place in silent)
     forget_sets()
     close_all()
     for executor in executors:
         executor.shutdown(wait=False)  # idle threads end at once, the others with what they are doing
     end_idle_threads()
+
+
+def _end(ended: Runtime, *, is_silent: bool) -> None:
+    """Write what is pending in a runtime, leave its groups and stop its threads."""
+    by = time.monotonic() + ENDING
+
+    def last(step: Callable[[], None]) -> None:
+        """Try a step, unless an earlier one had no answer."""
+        nonlocal is_silent
+        try:
+            if not is_silent:
+                with limited(TimeLimit(min(ENDING, ended.database.settings.verb_timeout), slides=True)):
+                    step()
+        except (HTMError, TimeoutError) as error:
+            is_silent = isinstance(error, DatabaseUnavailable | QueryTimeout | TimeoutError)
+
+    ended.worker.stop(ENDING)
+    last(lambda: leave_all(ended.heartbeat, ended.database))
+    ended.heartbeat.stop(max(0.0, by - time.monotonic()))
+    ended.listener.stop(max(0.0, by - time.monotonic()))
+    ended.write_behind.stop(max(0.0, by - time.monotonic()))
+    last(ended.write_behind.write)
 
 
 def _forget_parent() -> None:

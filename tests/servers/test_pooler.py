@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import random
 import tempfile
 import uuid
@@ -13,9 +14,12 @@ from typing import Any
 import psycopg
 import pytest
 
-from htm_core import DatabaseUnavailable, StorageError
+from htm_core import DatabaseUnavailable, StorageError, shutdown
 from htm_core.store import indexes
 from htm_core.store.migrate import migrate
+from tests.langchain.test_distant import STEPS, in_steps
+from tests.langchain.test_middleware import config, said
+from tests.proxy import Proxy
 from tests.servers import programs
 from tests.servers.cluster import ADMIN, MIGRATOR, Cluster
 from tests.servers.conftest import NewCluster, Open
@@ -148,3 +152,19 @@ def test_with_a_direct_owner_indexes_are_built_behind_it(pooler: Pooler, oldest:
     assert indexes.build_due(memory._engine.database, threshold=50)
     assert memory.recall("subject 3", mode="vector")
     assert left_behind(pooler) == CLEAN
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("delay", [0.03, 0.1])
+def test_a_long_run_of_an_agent_is_stored_whole_where_the_pooler_is_far_away(
+    pooler: Pooler, memory_at: Open, delay: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Proxy(pooler.dsn(), delay=delay) as network, caplog.at_level(logging.WARNING, "htm"):
+        memory = memory_at(network.dsn)
+        agent = in_steps(memory, saver=True, timeout=10.0)
+        agent.invoke(said("Go on."), {"recursion_limit": 200, **config()})
+        kept = memory.of(user="ann").timeline(session="t1", limit=1_000)
+        assert len(kept) == 2 * STEPS + 2
+        shutdown()
+    assert left_behind(pooler) == CLEAN
+    assert not [each for each in caplog.records if "could not be kept" in each.message or "without it" in each.message]
