@@ -86,6 +86,7 @@ class Conversation:
         waiting: Messages that could not be kept yet.
         last: The last question, with what memory adds to it.
         before: What the log has from before a boundary, after that boundary.
+        begins_log: The stored id of the message before which the log has nothing, where it was looked: nothing comes there later.
         thread: The thread of a checkpointer; None without one, where all of a session is one conversation.
         saver: The checkpointer in which the thread was seen last.
         lock: Held while a log is written, which several runs and threads may share.
@@ -111,6 +112,7 @@ class Conversation:
     waiting: dict[str, BaseMessage] = field(default_factory=dict)
     last: tuple[object, TurnContext] | None = None
     before: tuple[frozenset[str], Sequence[AnyMessage]] | None = None
+    begins_log: str | None = None
     thread: str | None = None
     saver: weakref.ref[Any] | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -394,7 +396,7 @@ class Conversation:
             return None
         ids = frozenset(stored_id(each.id) for each in messages if each.id)
         if began_with is not None:
-            return ids if messages[0].id == began_with else None
+            return ids if messages[0].id == began_with and stored_id(began_with) != self.begins_log else None
         if is_one_turn(messages) or all(isinstance(each, ToolMessage) for each in messages):
             return ids
         return None
@@ -410,6 +412,8 @@ class Conversation:
                 and any(self._is_of_other_thread(mention) for _, mention in entries)
             ):
                 entries = self.memory.log(self.log).entries()
+            if entries and entries[0][0] in boundary and len(entries) < enough:
+                self.begins_log = entries[0][0]
             entries = entries[: next((at for at, (id, _) in enumerate(entries) if id in boundary), len(entries))]
             self.before = boundary, _restored(self._own(entries)[-MAX_RESTORED:])
         self._entries = None
