@@ -53,7 +53,9 @@ def changed(
     connection: Connection, kind: TidyKind, *, owners: Sequence[str] | None, limit: int, quiet: float | None = None
 ) -> list[ChangedSession]:
     """Sessions that have more for a kind of tidying, of these owners or of all (None)."""
-    return tidying.changed_sessions(connection, kind, owners=owners, rules=RULES[kind], quiet=quiet, limit=limit)
+    return tidying.queue_changed_sessions(
+        connection, kind, owners=owners, rules=RULES[kind], quiet=quiet, limit=limit
+    )()
 
 
 def next_steps(
@@ -67,28 +69,33 @@ def next_steps(
 ) -> list[TidyStep]:
     """What the next sessions are made of, for one kind of tidying; nothing is written yet."""
     with begin() as connection:
-        read = [
-            _read(connection, kind, each) for each in changed(connection, kind, owners=owners, limit=limit, quiet=quiet)
-        ]
-    for step in read:
-        if kind == "profile":
-            mine = _of_owner(step.words, step.speakers, owner=step.session.owner)
-            step.facts = [(word.mention, fact) for word in mine for fact in _facts(word, timezone)]
-        elif kind == "merge":
-            step.forms = {each.node: _digest(each) for each in step.nodes}
+        sessions = changed(connection, kind, owners=owners, limit=limit, quiet=quiet)
+        said = queue_said(connection, sessions if kind == "profile" else ())
+        read = [_read(connection, kind, each) for each in sessions if kind != "profile"]
+    if kind == "profile":
+        return [understood(step, timezone) for step in said()]
+    for step in read if kind == "merge" else ():
+        step.forms = {each.node: _digest(each) for each in step.nodes}
     return read
 
 
-def _read(connection: Connection, kind: TidyKind, session: ChangedSession) -> TidyStep:
-    step = TidyStep(session)
-    if kind == "profile":
-        step.words = tidying.own_words(connection, session, limit=MESSAGES)
-        step.speakers = tidying.speakers(connection, session) if step.words else ()
-    elif kind == "merge":
-        step.nodes = tidying.nodes_of_session(connection, session)
-    else:
-        step.messages = tidying.messages(connection, session, limit=SUMMARISED)
+def queue_said(connection: Connection, sessions: Sequence[ChangedSession]) -> Callable[[], list[TidyStep]]:
+    """What the users of sessions have said, for their profiles, read with what is sent next."""
+    queued = [(each, tidying.queue_words(connection, each, limit=MESSAGES)) for each in sessions]
+    return lambda: [TidyStep(each, *words()) for each, words in queued]
+
+
+def understood(step: TidyStep, timezone: tzinfo | None) -> TidyStep:
+    """A step with what its words say of the owner."""
+    mine = _of_owner(step.words, step.speakers, owner=step.session.owner)
+    step.facts = [(word.mention, fact) for word in mine for fact in _facts(word, timezone)]
     return step
+
+
+def _read(connection: Connection, kind: TidyKind, session: ChangedSession) -> TidyStep:
+    if kind == "merge":
+        return TidyStep(session, nodes=tidying.nodes_of_session(connection, session))
+    return TidyStep(session, messages=tidying.messages(connection, session, limit=SUMMARISED))
 
 
 def store_profile(connection: Connection, step: TidyStep) -> int:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 from .. import time_limit
 from ..engine import tidying as steps
 from ..engine.engine import Engine
 from ..errors import InvalidInput, NotFound
 from ..rules import validation
-from ..rules.profile.profile import lines_of, profile_text
+from ..rules.profile.profile import Stated, lines_of, profile_text
 from ..store import tidying
 from ..store.database import Connection
 from ..store.errors import attempts
+from ..store.tidying import ChangedSession
 from ..types import Merge, Profile, ProfileLine, SummarizerLike, Summary, Tidied, TidyKind
 
 if TYPE_CHECKING:
     from ..models.summarizers import CheckedSummarizer
+
+T = TypeVar("T")
 
 KINDS: tuple[TidyKind, ...] = ("profile", "merge", "summarize")
 AT_ONCE = 20  # sessions of one transaction
@@ -37,44 +41,46 @@ def profile(engine: Engine, *, user: str | None, budget: int) -> Profile:
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < 0:
         raise InvalidInput(f"expected budget to be a whole number of tokens, 0 or more, got {budget!r}")
     owner = engine.owner if user is None else validation.normal_name(user, what="user")
-    catch_up(engine, owner)
-    with engine.transaction(also=[owner]) as connection:
-        lines = _lines(engine, connection, owner)
-        pending = tidying.count_unread(connection, owner=owner, rules=steps.RULES["profile"])
-        if pending:
-            tidying.enqueue(connection, "profile")
+    look = partial(_queue_look, owner=owner)
+    (sessions, stated, pending), read = _at_once(engine, owner, look)(), 0
+    while sessions and read < READ_AT_ONCE:
+        said = _at_once(engine, owner, partial(steps.queue_said, sessions=sessions))
+        found = [steps.understood(step, engine.timezone) for step in said()]
+        count, looked = _at_once(engine, owner, lambda each: (_queue_profile(each, found), look(each)))  # noqa: B023 - called at once
+        read, (sessions, stated, pending) = read + max(1, count), looked()
+    if pending:
+        _at_once(engine, owner, lambda connection: tidying.enqueue(connection, "profile"))
     today = engine.clock().astimezone(engine.timezone).date()
+    lines = lines_of(stated, now=engine.clock(), timezone=engine.timezone)
     text, _ = profile_text(lines, budget=budget, count=engine.tokens, today=today, timezone=engine.timezone)
     return Profile(
         user=owner or None, lines=lines, text=text, tokens=engine.tokens(text) if text else 0, pending=pending
     )
 
 
-def catch_up(engine: Engine, owner: str) -> int:
-    """Read what an owner has said since for their profile, at most about so many messages; give how many were read."""
-
-    def begin() -> AbstractContextManager[Connection]:
-        """Begin a transaction that may see what the owner said."""
-        return engine.transaction(also=[owner])
-
-    read = 0
-    while read < READ_AT_ONCE:
-        for attempt in attempts():
-            with attempt:
-                found = steps.next_steps(begin, "profile", owners=[owner], limit=AT_ONCE, timezone=engine.timezone)
-                now = _stored_profile(begin, found)
-        if not found:
-            break
-        read += max(1, now)
-    return read
+def _at_once(engine: Engine, owner: str, queue: Callable[[Connection], T]) -> T:
+    """What `queue` answers, whose statements are a transaction in one message that may see what the owner said."""
+    queued: list[T] = []
+    for attempt in attempts(repeatable=True):
+        with attempt, engine.transaction(also=[owner], first=lambda each: queued.append(queue(each)), alone=True):
+            pass
+    return queued[-1]
 
 
-def _stored_profile(begin: steps.Begin, found: Sequence[steps.TidyStep]) -> int:
-    """Store what steps have found for a profile, and give how many messages that were."""
-    if not found:
-        return 0
-    with begin() as connection:
-        return sum(steps.store_profile(connection, each) for each in found)
+def _queue_look(connection: Connection, *, owner: str) -> Callable[[], tuple[list[ChangedSession], list[Stated], int]]:
+    """The next sessions that were not read for the profile, what is known by those that were, and how many messages were not."""
+    rules = steps.RULES["profile"]
+    sessions = tidying.queue_changed_sessions(
+        connection, "profile", owners=[owner], rules=rules, quiet=None, limit=AT_ONCE
+    )
+    stated = tidying.queue_facts(connection, owner=owner)
+    unread = tidying.queue_unread(connection, owner=owner, rules=rules)
+    return lambda: (sessions(), stated(), unread())
+
+
+def _queue_profile(connection: Connection, found: Sequence[steps.TidyStep]) -> int:
+    """Have what steps have found for a profile stored, and give how many messages that were."""
+    return sum(steps.store_profile(connection, each) for each in found)
 
 
 def tidy(
@@ -144,7 +150,8 @@ def _step(engine: Engine, begin: steps.Begin, kind: TidyKind) -> Tidied | None:
     if not found:
         return None
     if kind == "profile":
-        return Tidied(dry_run=False, read=_stored_profile(begin, found))
+        with begin() as connection:
+            return Tidied(dry_run=False, read=_queue_profile(connection, found))
     if kind == "merge":
         with begin() as connection:
             merged = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -63,10 +63,13 @@ class Message:
     vector: Sequence[float] | None
 
 
-def changed_sessions(
+def queue_changed_sessions(
     connection: Connection, kind: TidyKind, *, owners: Sequence[str] | None, rules: int, quiet: float | None, limit: int
-) -> list[ChangedSession]:
-    """Sessions that have more for a kind of tidying, of `owners` or of all (None); with `quiet` only after so many seconds."""
+) -> Callable[[], list[ChangedSession]]:
+    """Sessions that have more for a kind of tidying, of `owners` or of all (None); with `quiet` only after so many seconds.
+
+    They are read with what is sent next.
+    """
     values = {
         "kind": kind,
         "owners": None if owners is None else list(owners),
@@ -74,29 +77,30 @@ def changed_sessions(
         "quiet": quiet,
         "limit": limit,
     }
-    rows = connection.execute(load("tidying")["changed_sessions"], values)
-    return [ChangedSession(row["owner"], row["session"], row["last_seq"], row["done"]) for row in rows]
+    queued = connection.queue(load("tidying")["changed_sessions"], values)
+    return lambda: [ChangedSession(row["owner"], row["session"], row["last_seq"], row["done"]) for row in queued.rows]
 
 
-def count_unread(connection: Connection, *, owner: str, rules: int) -> int:
-    """How many messages of an owner were not read for the profile."""
-    row = connection.execute(load("tidying")["count_unread"], {"owner": owner, "rules": rules}).fetchone()
-    assert row is not None  # an aggregate has one row
-    return int(row["messages"])
+def queue_unread(connection: Connection, *, owner: str, rules: int) -> Callable[[], int]:
+    """How many messages of an owner were not read for the profile, counted with what is sent next."""
+    queued = connection.queue(load("tidying")["count_unread"], {"owner": owner, "rules": rules})
+    return lambda: int(queued.rows[0]["messages"])
 
 
 def mark(connection: Connection, kind: TidyKind, session: ChangedSession, *, seq: int, rules: int) -> None:
     """Note up to which message a session was read."""
     name = {"profile": "mark_profile", "merge": "mark_merge", "summarize": "mark_summary"}[kind]
     values = {"owner": session.owner, "session": session.session, "seq": seq}
-    connection.execute(load("tidying")[name], values if kind == "summarize" else values | {"rules": rules})
+    connection.queue(load("tidying")[name], values if kind == "summarize" else values | {"rules": rules})
 
 
 # -- the profile ------------------------------------------------------------------------------------------------------
 
 
-def own_words(connection: Connection, session: ChangedSession, *, limit: int) -> list[OwnWord]:
-    """What the user said in a session beyond what was read, in order, at most so much."""
+def queue_words(
+    connection: Connection, session: ChangedSession, *, limit: int
+) -> Callable[[], tuple[list[OwnWord], list[str]]]:
+    """What the user said in a session beyond what was read, in order, at most so much; and the names of its users."""
     values = {
         "owner": session.owner,
         "session": session.session,
@@ -104,21 +108,17 @@ def own_words(connection: Connection, session: ChangedSession, *, limit: int) ->
         "last": session.last_seq,
         "limit": limit,
     }
-    rows = connection.execute(load("tidying")["own_words"], values)
-    return [OwnWord(row["id"], row["node_id"], row["seq"], row["at"], row["name"], row["content"]) for row in rows]
-
-
-def speakers(connection: Connection, session: ChangedSession) -> list[str]:
-    """The names of those who spoke as users in a session."""
-    row = connection.execute(
-        load("tidying")["speakers"], {"owner": session.owner, "session": session.session}
-    ).fetchone()
-    return list(row["names"] or ()) if row else []
+    words = connection.queue(load("tidying")["own_words"], values)
+    speakers = connection.queue(load("tidying")["speakers"], {"owner": session.owner, "session": session.session})
+    return lambda: (
+        [OwnWord(row["id"], row["node_id"], row["seq"], row["at"], row["name"], row["content"]) for row in words.rows],
+        [name for row in speakers.rows for name in row["names"] or ()],
+    )
 
 
 def drop_facts(connection: Connection, session: ChangedSession) -> None:
     """Delete what the messages of a session said, before they are read again."""
-    connection.execute(load("tidying")["drop_facts"], {"owner": session.owner, "session": session.session})
+    connection.queue(load("tidying")["drop_facts"], {"owner": session.owner, "session": session.session})
 
 
 def insert_facts(connection: Connection, facts: Sequence[tuple[UUID, Fact]], *, owner: str, model: str = "") -> None:
@@ -133,12 +133,18 @@ def insert_facts(connection: Connection, facts: Sequence[tuple[UUID, Fact]], *, 
         "lines": [fact.line for _, fact in facts], "dues": [fact.due for _, fact in facts],
         "words": [" ".join(fact.words) for _, fact in facts],
     }  # fmt: skip
-    connection.execute(load("tidying")["insert_facts"], values)
+    connection.queue(load("tidying")["insert_facts"], values)
 
 
 def facts(connection: Connection, *, owner: str) -> list[Stated]:
     """What is known of an owner by messages that are not forgotten, oldest first."""
-    return [
+    return queue_facts(connection, owner=owner)()
+
+
+def queue_facts(connection: Connection, *, owner: str) -> Callable[[], list[Stated]]:
+    """`facts`, read with what is sent next."""
+    queued = connection.queue(load("tidying")["facts"], {"owner": owner})
+    return lambda: [
         Stated(
             fact=Fact(
                 section=row["section"], slot=row["slot"], value=row["value"], line=row["line"], retracts=row["retracts"],
@@ -149,7 +155,7 @@ def facts(connection: Connection, *, owner: str) -> list[Stated]:
                 seq=row["seq"],
             ),
         )
-        for row in connection.execute(load("tidying")["facts"], {"owner": owner})
+        for row in queued.rows
     ]  # fmt: skip
 
 
@@ -285,4 +291,4 @@ def queue(connection: Connection, kind: TidyKind, *, rules: int, quiet: float) -
 
 def enqueue(connection: Connection, kind: TidyKind) -> None:
     """Queue a job that tidies the tenant."""
-    connection.execute(load("tidying")["enqueue"], {"kind": kind})
+    connection.queue(load("tidying")["enqueue"], {"kind": kind})

@@ -13,6 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from htm_core import Memory, Settings, shutdown
 from htm_core.engine.write_behind import WriteBehind
+from htm_core.integration import profile_block
 from htm_langchain import HTMMemoryMiddleware, with_memory
 from tests.conftest import Make
 from tests.langchain.models import scripted
@@ -78,6 +79,21 @@ def test_a_warm_turn_of_an_agent_waits_for_a_dozen_answers_of_the_server(
         answer = "Noted." if answers == "always the same" else f"It lies in Kiel, on berth {n}."
         took.append(trips(network, partial(turn, middleware, words, saver=checkpointer, answer=answer)))
     assert max(took) <= TURN
+
+
+def test_a_turn_that_reads_what_is_known_of_its_user_again_waits_for_no_more(
+    network: Proxy, far: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a minute; the vectors of what was said in the turn before were made meanwhile."""
+    monkeypatch.setattr(profile_block, "BELIEVED", 0.0)
+    middleware, checkpointer = HTMMemoryMiddleware(far), InMemorySaver()
+    turn(middleware, "My name is Ann, and my boat is called Selene.", saver=checkpointer)
+    took = []
+    for n, words in enumerate(QUESTIONS):
+        far.of(user="ann").recall("boat", hold=False)
+        took.append(trips(network, partial(turn, middleware, words, saver=checkpointer, answer=f"Noted: {n}.")))
+    assert max(took) <= TURN
+    assert far.of(user="ann").profile().lines
 
 
 @pytest.mark.parametrize("saver", [True, False], ids=["checkpointer", "no checkpointer"])
