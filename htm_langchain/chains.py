@@ -16,11 +16,14 @@ from langchain_core.runnables.utils import ConfigurableFieldSpec
 from htm_core import InvalidInput, Memory, is_anonymous
 from htm_core.integration.choices import check_choices
 from htm_core.integration.keep import Keep, check_keep
+from htm_core.integration.memory_block import Inject, check_inject
 from htm_core.integration.origin import check_min_trust
 from htm_core.integration.scope import check_memory, memory_for
 
 from .answers import Answer
+from .breakpoints import with_breakpoint
 from .conversation import Conversation, Conversations, Kept, Key, TurnContext
+from .injection import RECALL_SHARE, MemoryPart, before_what_comes, inserted, with_block
 from .messages import leading_system
 from .options import (
     check_name_source,
@@ -32,7 +35,7 @@ from .options import (
     check_whole,
 )
 from .persist import apersist, persist
-from .retrieval import PromptRecall, recalled_message, shown_texts, without_shown_files
+from .retrieval import PromptRecall
 from .rewriting import Rewrite
 from .scope import (
     NameSource,
@@ -46,13 +49,11 @@ from .scope import (
     user_of,
 )
 from .tokens import count
-from .window import fit
 
 _log = logging.getLogger("htm.langchain")
 
-# The default budget of tokens for history and recall together, and the largest share of it for recall.
+# The default budget of tokens for history and recall together.
 BUDGET = 16_000
-RECALL_SHARE = 0.25
 
 
 def with_memory(
@@ -79,6 +80,7 @@ def with_memory(
     rewrite: Rewrite | None = None,
     tenant: TenantSource = None,
     trust_context: bool = False,
+    inject: Inject = "question",
 ) -> Runnable[Any, Any]:
     """Give a chain a memory: a runnable that recalls for its input, adds its history, runs, and keeps both sides.
 
@@ -86,8 +88,8 @@ def with_memory(
         runnable: The chain, or anything that LangChain makes a runnable of.
         memory: The memory. Each call works on it as the call's user and session.
         input_key: Where an input that is a mapping has the question; by default "input", else its only key.
-        history_key: Where the chain expects the history. What was recalled is the last message of it. With None, and for
-            an input that is a text, a message or a list of messages, history and recall come before the question itself.
+        history_key: Where the chain expects the history, with what was recalled. With None, and for an input that is a text, a
+            message or a list of messages, the history comes before the question itself.
         session: A name, or a callable of the run's configuration. By default the thread of the graph that runs the chain,
             the memory's own session, the configuration's `session_id` or `thread_id`, or a new session for each run.
         user: Likewise. By default the user that LangGraph Server has authenticated, the memory's own user, or else the
@@ -117,6 +119,10 @@ def with_memory(
             says.
         trust_context: Whether a call's configuration may name another user and session than the server's, as for
             `HTMMemoryMiddleware`; False by default.
+        inject: Where what was recalled goes: "question" (the default), in the question's message before its words; "message", in
+            a message of its own before it; "system", in a system message. Where the history has a key, the chain itself makes a
+            message of the question, and what was recalled is the last user's message of the history, which the assistant
+            answers with a word, so that they speak in turns; with "message" it does not.
 
     Recalled are the user's memories and what the tenant shares; without a user, the session's own and what the tenant
     shares. The question is kept before the chain runs, and the answer after it. When a stream breaks, the answer so far is
@@ -156,6 +162,7 @@ def with_memory(
         check_whole(budget, least=1, what="budget"),
         check_whole(recall_budget, least=0, what="recall_budget"),
         check_timeout(timeout, what="timeout"),
+        check_inject(inject),
     )
 
 
@@ -167,7 +174,7 @@ class ChainKeys:
     history: str | None
     output: str | None
 
-    def question(self, given: Any) -> list[BaseMessage]:
+    def question(self, given: Any) -> list[Any]:
         """The messages of an input, each with an id."""
         messages = _as_messages(given[self.input_key(given)] if isinstance(given, Mapping) else given)
         return [each if each.id else each.model_copy(update={"id": str(uuid4())}) for each in messages]
@@ -189,15 +196,18 @@ class ChainKeys:
             return {**given, key: "\n".join(str(each.text) for each in question)}
         return {**given, key: question[0] if isinstance(given[key], BaseMessage) and question else list(question)}
 
-    def with_history(self, given: Any, history: Sequence[BaseMessage], question: Sequence[BaseMessage]) -> Any:
-        """An input with its history; system messages stay first."""
+    def with_history(
+        self, given: Any, history: Sequence[Any], question: Sequence[Any], *, block: str, inject: Inject
+    ) -> Any:
+        """An input with its history and memory's block; system messages stay first."""
+        if isinstance(given, Mapping) and self.history is not None:
+            if inject == "system":
+                return {**given, self.history: with_block(history, block, inject=inject)}
+            return {**given, self.history: [*history, *before_what_comes(block, inject=inject)]}
         lead = leading_system(question)
-        messages = [*question[:lead], *history, *question[lead:]]
-        if not isinstance(given, Mapping):
-            return messages
-        if self.history is None:
-            return {**given, self.input_key(given): messages}
-        return {**given, self.history: list(history)}
+        messages = with_block([*question[:lead], *history, *question[lead:]], block, inject=inject)
+        messages = with_breakpoint(messages, block)
+        return {**given, self.input_key(given): messages} if isinstance(given, Mapping) else messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +271,7 @@ class ChainWithMemory(Runnable[Any, Any]):
         budget: int,
         recall_budget: int,
         timeout: float | None,
+        inject: Inject,
     ) -> None:
         self.memory = memory
         self.bound = bound
@@ -270,6 +281,7 @@ class ChainWithMemory(Runnable[Any, Any]):
         self._budget = budget
         self._recall_budget = recall_budget
         self._timeout = timeout
+        self._inject = inject
         self._conversations = Conversations()
         self._has_warned = False
 
@@ -396,31 +408,25 @@ class ChainWithMemory(Runnable[Any, Any]):
 
     def _filled(self, call: _Call, context: TurnContext) -> Any:
         """The input with as much history and recall as fits the budget."""
-        reserve = min(self._recall_budget, int(self._budget * RECALL_SHARE))
-        room = self._budget - count([each for each in call.question if each.type == "system"])
-        window = fit([*context.earlier, *call.said], room=room - reserve, has_system_prompt=False)
+        is_apart = isinstance(call.given, Mapping) and self._keys.history is not None
+        answer = before_what_comes("-", inject=self._inject)[1:] if is_apart else []
+        room = self._budget - count([*answer, *(each for each in call.question if each.type == "system")])
+        part = MemoryPart(
+            context,
+            call.conversation,
+            recall_budget=min(self._recall_budget, int(self._budget * RECALL_SHARE)),
+            profile_budget=0,
+        )
+        window, block = part.fill([*context.earlier, *call.said], room=room, has_system_prompt=False)
         in_question = {each.id for each in call.question}
-        history: list[BaseMessage] = [each for each in window if each.id not in in_question]
+        history = [each for each in window if each.id not in in_question]
         fitting = {each.id: each for each in window if each.id in in_question}
         missing = [each for each in call.question if each.id not in fitting and each.type != "system"]
-        left_out = {each.id for each in missing} if count([*window, *missing]) > room - reserve else set()
+        beside = count([inserted(block)]) if block else 0
+        left_out = {each.id for each in missing} if count([*window, *missing]) > room - beside else set()
         question = [fitting.get(each.id, each) for each in call.question if each.id not in left_out]
-        recalled = without_shown_files(
-            context.recalled,
-            session=call.conversation.memory.session,
-            window=[*history, *call.question],
-            given=[*context.earlier, *call.question],
-        )
-        note = recalled_message(
-            recalled,
-            context.question,
-            token=context.token,
-            shown=shown_texts([*history, *call.question]),
-            limit=context.limit,
-            room=min(reserve, room - count(window)),
-        )
         given = call.given if question == list(call.question) else self._keys.with_question(call.given, question)
-        return self._keys.with_history(given, [*history, note] if note is not None else history, question)
+        return self._keys.with_history(given, history, question, block=block, inject=self._inject)
 
 
 @dataclass(frozen=True, slots=True)
@@ -430,7 +436,7 @@ class _Call:
     conversation: Conversation
     recall: PromptRecall
     given: Any
-    question: Sequence[BaseMessage]
+    question: Sequence[Any]
     said: Sequence[AnyMessage]
 
 

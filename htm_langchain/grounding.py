@@ -18,8 +18,8 @@ from htm_core.integration.origin import is_of_palace
 from htm_core.palace import GROUNDING_KEY, Consulted, Enforce, checked_enforce
 
 from .conversation import TurnContext
+from .injection import append_to_system
 from .messages import is_from_person, words_of
-from .retrieval import append_to_system
 
 _log = logging.getLogger("htm.langchain")
 

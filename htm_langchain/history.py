@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -14,12 +15,21 @@ from langchain_core.messages import BaseMessage, HumanMessage
 
 from htm_core import Draft, InvalidInput, Memory, Mention
 from htm_core.integration.choices import check_choices
+from htm_core.integration.memory_block import memory_block, today_of
 from htm_core.integration.prompt_block import new_token
 from htm_core.integration.scope import check_memory, memory_for
 
-from .messages import draft_of, is_from_person, is_inserted, leading_system, message_of
+from .injection import (
+    RECALL_SHARE,
+    before_what_comes,
+    recalled_text,
+    shown_texts,
+    with_block,
+    without_shown_files,
+)
+from .messages import draft_of, is_from_person, is_inserted, message_of
 from .options import check_whole
-from .retrieval import PromptRecall, last_question, recalled_message, shown_texts, without_shown_files
+from .retrieval import PromptRecall, last_question
 from .run_inputs import NOT_GIVEN, loaded_for, note_inputs
 from .thoughts import without_earlier_thoughts
 from .tokens import count
@@ -28,9 +38,8 @@ from .window import fit
 Entries = list[tuple[str | None, Mention]]
 TimeOf: TypeAlias = Callable[[BaseMessage], datetime | None]
 RECALL = PromptRecall(choices=check_choices(limit=8), min_score=0.0, scope="user", timeout=10.0, restore=False)
-# The tokens of what is recalled, and the largest share of the budget for them.
+# The tokens of what is recalled.
 RECALL_BUDGET = 1_000
-RECALL_SHARE = 0.25
 # A message counts at least this many tokens, so the budget bounds how many messages must be read.
 MIN_TOKENS = 3
 
@@ -43,9 +52,10 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
         memory: The memory. The messages are its user's; of a memory without a user they belong to the session alone.
         budget: With a number of tokens, `messages` is the window of the newest whole turns that fit. By default it is
             all messages. `all_messages` always is.
-        recall: With True, a message before the others, marked as reference data, holds what long-term memory knows about
-            the question and the window does not show. The question is the one that the chain was given for which
-            `RunnableWithMessageHistory` loads the history, else the last message of a user.
+        recall: With True, a message at the end, marked as reference data, holds what long-term memory knows about the
+            question and the window does not show. The assistant answers it with a word, so that they speak in turns. The
+            question is the one that the chain was given for which `RunnableWithMessageHistory` loads the history, else the last
+            message of a user, in which then all this stands.
         input_key: Where an input of the chain that is a mapping has the question, as in `input_messages_key`; by default
             "input", else its only key with words.
 
@@ -158,21 +168,33 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
         window = (
             whole if loaded_for() is None else without_earlier_thoughts(whole)
         )  # for a model, and not for a program
-        reserve = RECALL_BUDGET if recalled else 0
-        if self.budget is not None:
-            reserve = min(reserve, int(RECALL_SHARE * self.budget))
-            window = fit(window, room=self.budget - reserve, low_water=1.0)
-            reserve = min(reserve, self.budget - count(window))
-        note = recalled_message(
-            without_shown_files(recalled, session=self.session_id, window=window, given=whole),
+        if not recalled:
+            return self._fitting(window, beside=0)
+        reserve = min(RECALL_BUDGET, int(RECALL_SHARE * (self.budget or sys.maxsize)))
+        shown = self._fitting(window, beside=reserve)
+        block = self._block(recalled, question, shown=shown, given=whole, room=reserve)
+        shown = self._fitting(window, beside=count(before_what_comes(block, inject="question")))
+        if shown and shown[-1].type == "human":
+            return list(with_block(shown, block, inject="question"))
+        return [*shown, *before_what_comes(block, inject="question")]
+
+    def _fitting(self, messages: list[Any], *, beside: int) -> list[Any]:
+        return messages if self.budget is None else fit(messages, room=self.budget - beside, low_water=1.0)
+
+    def _block(
+        self, recalled: Sequence[Document], question: str, *, shown: list[Any], given: list[Any], room: int
+    ) -> str:
+        """What was recalled and is not shown anyway, in so many tokens beside today's date."""
+        today = today_of(self._own)
+        found = recalled_text(
+            without_shown_files(recalled, session=self.session_id, window=shown, given=given),
             question,
-            token=new_token(),
-            shown=shown_texts(window),
+            token=(token := new_token()),
+            shown=shown_texts(shown),
             limit=RECALL.choices.limit,
-            room=reserve,
+            room=room,
         )
-        lead = leading_system(window)
-        return [*window[:lead], *([] if note is None else [note]), *window[lead:]]
+        return memory_block([found], today=today, token=token)
 
 
 def _messages(entries: Entries) -> list[BaseMessage]:

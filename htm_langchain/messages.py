@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import (
@@ -21,6 +21,7 @@ from langchain_core.messages import (
 from htm_core import Draft, Mention
 from htm_core.integration import exact_json
 from htm_core.integration.attachments import files_said
+from htm_core.integration.memory_block import without_blocks
 from htm_core.integration.messages import (
     LANGCHAIN_MESSAGE,
     NOT_KEPT,
@@ -49,7 +50,13 @@ _ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"
 
 
 def without_quotes(message: BaseMessage) -> BaseMessage:
-    """Return a message without memories that a tool of memory or a palace quoted in it; the very message where there are none."""
+    """Return a message without memories that a tool of memory or a palace quoted in it, or a request had before a user's words.
+
+    It is the very message where there are none.
+    """
+    if isinstance(message, HumanMessage):
+        said = with_beginning(message.content, without_blocks)
+        return message if said == message.content else message.model_copy(update={"content": said})
     if isinstance(message, ToolMessage) and quotes_memories(str(message.text)):
         return message.model_copy(update={"content": NOT_KEPT, "artifact": None})
     cited = message.response_metadata.get(GROUNDING_KEY)
@@ -58,6 +65,19 @@ def without_quotes(message: BaseMessage) -> BaseMessage:
     where = [{name: each for name, each in found.items() if name != "content"} for found in cited["evidence"]]
     more = {**message.response_metadata, GROUNDING_KEY: {**cited, "evidence": where}}
     return message.model_copy(update={"response_metadata": more})
+
+
+def with_beginning(content: str | list[Any], change: Callable[[str], str]) -> str | list[Any]:
+    """A content whose first text is changed; a block whose text is gone is left out."""
+    if isinstance(content, str):
+        return change(content)
+    first = content[0] if content else None
+    text = first.get("text") if isinstance(first, dict) else first
+    if not isinstance(text, str):
+        return content
+    left = change(text)
+    kept = {**first, "text": left} if isinstance(first, dict) else left
+    return [kept, *content[1:]] if left else content[1:]
 
 
 def encode(message: BaseMessage, *, thread: str | None = None) -> bytes:

@@ -26,6 +26,7 @@ from htm_core import InvalidInput, Memory, Scope
 from htm_core.integration.choices import Choices, check_choices
 from htm_core.integration.deadline import MemorySkipped
 from htm_core.integration.keep import Keep, check_keep
+from htm_core.integration.memory_block import Inject, check_inject
 from htm_core.integration.origin import check_min_trust
 from htm_core.integration.scope import check_memory, memory_for
 from htm_core.palace import Consulted
@@ -130,8 +131,8 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
             profile names, else 16,000. A message that is too long for it loses its middle in the request, with a line
             that says so; the log has it whole.
         recall_budget: Tokens of what is recalled at most, 1,000 by default; never more than a quarter of the budget.
-        profile_budget: Tokens at most of what is known of a user from other conversations, which is shown at the beginning of each
-            request; 300 by default, never more than a tenth of the budget, 0 shows nothing. Nothing without a
+        profile_budget: Tokens at most of what is known of a user from other conversations, which is shown with what is
+            recalled; 300 by default, never more than a tenth of the budget, 0 shows nothing. Nothing without a
             known user, with scope="session", and where recall is narrowed by `where`, `tags`, a `timeframe` or `limit=0`.
         limit: Passages to recall at most; 8 by default, 0 recalls none.
         recall_limit: Another name of `limit`.
@@ -154,8 +155,9 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         trust_context: Whether the context and the config of a run may name another user and session than the server's.
             False by default, since a client may have written them: a run that names another user logs an error, and works
             for the server's. True where your own code alone writes them.
-        inject: Where the recalled passages go: "human" (the default), in a message before the question, or "system", at the
-            end of the system prompt, which costs the provider's cache of the prefix.
+        inject: Where memory's block goes, in the request alone: "question" (the default), in the question's message before its
+            words, which every model's template takes; "message", in a message of its own before it; or "system", at the end of
+            the system prompt, which costs the provider's cache of the conversation.
         tools: Which of "recall", "remember" and "forget" the model may use by itself; none by default.
         restore: Whether a run that brings only a new turn is shown what the log has from before it; True by default.
         subagents: Whether an agent that another agent's tool calls, or a graph with a prompt of its own, is kept too, in a
@@ -205,7 +207,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         rewrite: Rewrite | None = None,
         tenant: TenantSource = None,
         trust_context: bool = False,
-        inject: Literal["human", "system"] = "human",
+        inject: Inject = "question",
         tools: Sequence[str] = (),
         restore: bool = True,
         subagents: bool = False,
@@ -222,7 +224,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
             budget=None if budget is None else check_whole(budget, least=1, what="budget"),
             recall_budget=check_whole(recall_budget, least=0, what="recall_budget"),
             profile_budget=check_whole(profile_budget, least=0, what="profile_budget"),
-            inject=check_choice(inject, ("human", "system"), what="inject"),
+            inject=check_inject(inject),
         )
         self._tenant = check_tenant(tenant)
         self._trust_context = trust_context

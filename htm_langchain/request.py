@@ -2,97 +2,121 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
 
 from langchain.agents.middleware import ModelRequest
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AnyMessage
 
+from htm_core.integration.memory_block import Inject
 from htm_core.integration.profile_block import SHARE as PROFILE_PART
 
+from .breakpoints import with_breakpoint
 from .conversation import Conversation, TurnContext
-from .messages import is_from_person, leading_system
-from .retrieval import (
-    append_to_system,
-    before_question,
-    profile_message,
-    recalled_message,
-    shown_texts,
-    without_shown_files,
-)
-from .tokens import Counters
-from .window import fit
+from .injection import RECALL_SHARE, MemoryPart, append_to_system, inserted, with_block, without_block
+from .messages import leading_system
+from .tokens import Counters, Counts
+from .window import fit, room_left
 
 # The budget when neither the user nor the model's profile says one, and the share of a model's input that is used.
 DEFAULT_BUDGET = 16_000
 PROFILE_SHARE = 0.7
-# The largest share of the budget for what is recalled.
-RECALL_SHARE = 0.25
-# When system prompt and tools leave fewer tokens than the first number, the budget cannot be held. The conversation then has
-# as many as the second.
-LEAST_ROOM = 32
-ROOM_BEYOND_BUDGET = 200
 
 
 @dataclass(frozen=True, slots=True)
 class RequestBuilder:
-    """What makes requests: the tokens that each part may take, and where what memory knows goes.
+    """What makes requests: the tokens that each part may take, and where memory's block goes.
 
-    Without a `budget` the model's profile says it. `inject` is "human" or "system".
+    Without a `budget` the model's profile says it.
     """
 
     budget: int | None
     recall_budget: int
     profile_budget: int
-    inject: str
+    inject: Inject
     counters: Counters = field(default_factory=Counters)
 
     def fitted(self, request: ModelRequest[Any], context: TurnContext, conversation: Conversation) -> ModelRequest[Any]:
-        """A request with as much of the conversation and of what memory knows as fits the budget."""
+        """A request with as much of the conversation and of what memory knows as fits the budget, whatever is added to it later."""
+        counts, budget = self.counters.of(request.model), self._budget_of(request.model)
+        part = MemoryPart(
+            context,
+            conversation,
+            recall_budget=min(self.recall_budget, int(budget * RECALL_SHARE)),
+            profile_budget=min(self.profile_budget, int(budget * PROFILE_PART)),
+            counts=counts,
+        )
+        lead, room = leading_system(request.messages), room_left(budget - _always_sent(request, counts))
+        window, block = part.fill(
+            [*request.messages[:lead], *context.earlier, *request.messages[lead:]],
+            room=room,
+            has_system_prompt=request.system_message is not None,
+        )
+        if self.inject == "system" and request.system_message is not None:
+            system = append_to_system(request.system_message, block) if block else request.system_message
+            return FittedRequest.of(request.override(messages=window, system_message=system), self, block)
+        shown = with_block(window, block, inject=self.inject)
+        if block and counts(shown) > room:  # tokens of parts do not always add up
+            shown, block = window, ""
+        return FittedRequest.of(request.override(messages=shown), self, block)
+
+    def fitted_again(self, request: ModelRequest[Any], block: str) -> ModelRequest[Any]:
+        """A request within the budget after other middleware has changed it, where that has added to it."""
         counts = self.counters.of(request.model)
-        budget = self.budget or _budget_of(request.model)
-        system = [request.system_message] if request.system_message else []
-        room = budget - counts(system, tools=[*request.tools, *_response_schemas(request.response_format)])
-        reserve = min(self.recall_budget, int(budget * RECALL_SHARE))
-        room = room if room >= LEAST_ROOM else ROOM_BEYOND_BUDGET
-        share = min(self.profile_budget, int(budget * PROFILE_PART), room // 4)
-        known = profile_message(conversation, room=share, counts=counts) if context.shows_profile else None
-        room -= counts([known]) if known else 0
-        lead = leading_system(request.messages)
-        messages = [*request.messages[:lead], *context.earlier, *request.messages[lead:]]
-        window = fit(
-            messages,
-            room=max(min(room, ROOM_BEYOND_BUDGET), room - reserve),
-            has_system_prompt=bool(system),
-            counts=counts,
-        )
-        conversation.outgrown = len(window) < len(messages)
-        # The question's middle may be missing in the window.
-        question = [each for each in request.messages if is_from_person(each)][-1:]
-        session = conversation.memory.session
-        note = recalled_message(
-            without_shown_files(context.recalled, session=session, window=window, given=messages),
-            context.question,
-            token=context.token,
-            shown=shown_texts([*window, *question]),
-            limit=context.limit,
-            room=min(reserve, room - counts(window)),
-            counts=counts,
-        )
-        if self.inject == "system":
-            system_message = request.system_message
-            for each in (known, note):
-                system_message = append_to_system(system_message, "" if each is None else str(each.text))
-            return request.override(messages=window, system_message=system_message)
-        shown = before_question(window, note)
-        first = leading_system(shown)
-        return request.override(messages=[*shown[:first], *([known] if known else []), *shown[first:]])
+        room = self._budget_of(request.model) - _always_sent(request, counts)
+        if counts(request.messages) <= room:
+            return request
+        room, given = room_left(room), without_block(request.messages, block)
+        has_block = given != request.messages
+        beside = counts([inserted(block)]) if has_block else 0
+        if beside > room // 2:  # the question comes first
+            has_block, beside = False, 0
+        window = fit(given, room=room - beside, has_system_prompt=request.system_message is not None, counts=counts)
+        return request.override(messages=with_block(window, block, inject=self.inject) if has_block else window)
+
+    def _budget_of(self, model: BaseChatModel) -> int:
+        profile = getattr(model, "profile", None) or {}
+        limit = profile.get("max_input_tokens")
+        known = int(limit * PROFILE_SHARE) if isinstance(limit, int) and limit > 0 else DEFAULT_BUDGET
+        return self.budget or known
 
 
-def _budget_of(model: BaseChatModel) -> int:
-    profile = getattr(model, "profile", None) or {}
-    limit = profile.get("max_input_tokens")
-    return int(limit * PROFILE_SHARE) if isinstance(limit, int) and limit > 0 else DEFAULT_BUDGET
+class FittedRequest(ModelRequest[Any]):
+    """A request within the budget, and what `override` makes of it likewise.
+
+    Middleware that stands behind memory in the list adds to a request by `override`, after memory has filled it. So the budget
+    holds wherever memory stands.
+    """
+
+    _builder: RequestBuilder
+    _block: str
+
+    @classmethod
+    def of(cls, request: ModelRequest[Any], builder: RequestBuilder, block: str) -> Self:
+        """A request that keeps to the budget of a builder, with a block of memory in it."""
+        system: list[AnyMessage] = [] if request.system_message is None else [request.system_message]
+        marked = with_breakpoint(
+            [*system, *request.messages], block, tools=request.tools, settings=request.model_settings
+        )
+        given = {each.name: getattr(request, each.name) for each in fields(request)}
+        given |= {"messages": marked[len(system) :], "system_message": marked[0] if system else None}
+        made = cls(**given)
+        object.__setattr__(made, "_builder", builder)  # a request warns whoever sets a field of it
+        object.__setattr__(made, "_block", block)
+        return made
+
+    def override(self, **overrides: Any) -> ModelRequest[Any]:
+        """A request with other parts, fitted again."""
+        made = super().override(**overrides)
+        plain: ModelRequest[Any] = ModelRequest(**{each.name: getattr(made, each.name) for each in fields(made)})
+        return FittedRequest.of(self._builder.fitted_again(plain, self._block), self._builder, self._block)
+
+
+def _always_sent(request: ModelRequest[Any], counts: Counts) -> int:
+    """The tokens of the system prompt, the tools and the schemas of answers."""
+    system = [] if request.system_message is None else [request.system_message]
+    return counts(system, tools=[*request.tools, *_response_schemas(request.response_format)])
 
 
 def _response_schemas(response_format: Any) -> list[dict[str, Any]]:

@@ -158,6 +158,7 @@ def _beside(message: BaseMessage) -> dict[str, Any]:
 def _block_tokens(block: Any) -> int:
     if isinstance(block, str):
         return _tokens(block)
+    block = {key: block[key] for key in block if key != "cache_control"}  # a mark, of which a model reads nothing
     media = MEDIA_TOKENS.get(str(block.get("type")))
     if media is None or _is_text_of_document(block):
         return _tokens(block["text"]) if block.keys() <= {"type", "text"} and "text" in block else _tokens(_json(block))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 
 from langchain_core.messages import (
@@ -24,8 +26,30 @@ from .messages import is_from_person, leading_system
 from .thoughts import without_earlier_thoughts
 from .tokens import Counts, count
 
+_log = logging.getLogger("htm.langchain")
+
 # When the window moves, it moves until at most this share of the room is taken.
 LOW_WATER = 0.5
+# When what is always sent (system prompt, tools) leaves fewer tokens than the first number, the budget cannot be held. The
+# conversation then has as many as the second.
+LEAST_ROOM = 32
+ROOM_BEYOND_BUDGET = 200
+
+
+def room_left(room: int) -> int:
+    """Tokens for the conversation, where what is always sent leaves so many."""
+    if room >= LEAST_ROOM:
+        return room
+    _tell_beyond_budget()
+    return ROOM_BEYOND_BUDGET
+
+
+@cache
+def _tell_beyond_budget() -> None:
+    _log.warning(
+        "the system prompt and the tools alone take the budget of tokens; they are sent whole, with %d tokens of the conversation",
+        ROOM_BEYOND_BUDGET,
+    )
 
 
 def fit(
@@ -46,19 +70,28 @@ def fit(
             among these, what comes before the first user message is left out.
         counts: Counts the tokens of messages.
 
-    A tool call is never separated from its results. The last message of a person always stays, and what follows it as far
-    back as fits, the last group at least. The middle of a text that is too long is left out, with a line that says so; the
-    messages that were given are not changed.
+    System messages that come first stay, but for their middle where they leave little room for anything else. A tool call is
+    never separated from its results. The last message of a person always stays, and what follows it as far back as fits, the
+    last group at least. The middle of a text that is too long is left out, with a line that says so; the messages that were
+    given are not changed.
     """
     system, groups = grouped(without_earlier_thoughts(messages), counts=counts)
-    shortener: Shortener[AnyMessage] = Shortener(lambda message: counts([message]), parts)
-    if system and counts(system) > largest(room):
-        one = SystemMessage("\n\n".join(str(each.text) for each in system))
-        system = next(filter(None, (shortener.shorten(each, room=largest(room)) for each in (system, [one]))), [])
+    system = fit_opening(system, room=room, counts=counts)
     room -= counts(system) if system else 0
     if not system and not has_system_prompt:
         groups = groups[next((at for at, group in enumerate(groups) if group.starts_turn), 0) :]
-    return [*system, *stable_window(groups, room=room, low_water=int(low_water * room), shortener=shortener)]
+    return [*system, *stable_window(groups, room=room, low_water=int(low_water * room), shortener=_shortener(counts))]
+
+
+def fit_opening(messages: Sequence[AnyMessage], *, room: int, counts: Counts = count) -> list[AnyMessage]:
+    """The system messages that come first: whole, but for their middle where that leaves little of `room` for anything else."""
+    most = max(largest(room), room - ROOM_BEYOND_BUDGET)
+    if not messages or counts(messages) <= most:
+        return list(messages)
+    shortener = _shortener(counts)
+    one = SystemMessage("\n\n".join(str(each.text) for each in messages))
+    cut = next(filter(None, (shortener.shorten(each, room=most) for each in (messages, [one]))), None)
+    return cut or [shortener.shorten_to_words(one, room=most)]
 
 
 def grouped(
@@ -78,6 +111,10 @@ def grouped(
 def calls_of(message: BaseMessage) -> list[ToolCall | InvalidToolCall]:
     """The tool calls of a message, also those that could not be parsed: providers are sent these too, and expect results."""
     return [*message.tool_calls, *message.invalid_tool_calls] if isinstance(message, AIMessage) else []
+
+
+def _shortener(counts: Counts) -> Shortener[AnyMessage]:
+    return Shortener(lambda message: counts([message]), parts)
 
 
 def _group(messages: tuple[AnyMessage, ...], counts: Counts) -> MessageGroup[AnyMessage]:

@@ -19,6 +19,7 @@ from htm_core.integration.attachments import named, without_shown_files
 from htm_core.integration.choices import TimeframeLike, check_choices
 from htm_core.integration.follow_ups import in_full
 from htm_core.integration.keep import Keep
+from htm_core.integration.memory_block import memory_block, today_of
 from htm_core.integration.origin import check_min_trust
 from htm_core.integration.prompt_block import drop_last_items, new_token
 from htm_core.integration.scope import as_secret, check_alone, check_user, chosen_timezone
@@ -210,15 +211,17 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
             speaker=name_of(asked) or "" if asked else None,
             before=before,
         )
-        return recalled_text(
+        today, token = today_of(memory), self._token_of((question, session, len(messages)))
+        recalled = recalled_text(
             without_shown_files(found, session=memory.session, shown=_with_files(turn, messages)),
             question if self.rewrite else in_full(question, before),
-            token=self._token_of((question, session, len(messages))),
+            token=token,
             shown={words_of(each) for each in messages},
             limit=self.recall_limit,
-            room=self.recall_tokens,
+            room=self.recall_tokens - self._count_tokens(f"{today}\n"),
             count_tokens=self._count_tokens,
         )
+        return memory_block([recalled], today=today, token=token)
 
     def _token_of(self, turn: object) -> str:
         """The token of a turn's fence: the same however often LlamaIndex asks for the turn."""

@@ -1,4 +1,4 @@
-"""Recall before generation: what a palace says to a question, as a message before it, and what an answer rests on."""
+"""Recall before generation: what a palace says to a question, as a text for the model, and what an answer rests on."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import secrets
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.base.llms.types import MessageRole
 
 from htm_core import Draft, InvalidInput, Memory, Mention
-from htm_core.integration.prompt_block import Fence, is_fenced
+from htm_core.integration.prompt_block import Fence
 from htm_core.integration.shorten import cut_middle
 from htm_core.palace import GROUNDING_KEY, Consulted
 
@@ -73,27 +73,27 @@ def fit_evidence(consulted: Consulted | None, *, room: int, count_tokens: CountT
     return consulted.within(room - OVERHEAD, count=lambda text: count_tokens(_framed(text, consulted.grounding.token)))
 
 
-def evidence_message(consulted: Consulted | None, *, room: int, count_tokens: CountTokens) -> ChatMessage | None:
-    """What a palace said, as one message of at most `room` tokens; None when it said nothing, or nothing of it fits.
+def evidence_text(consulted: Consulted | None, *, room: int, count_tokens: CountTokens) -> str:
+    """What a palace said, in at most `room` tokens; empty when it said nothing, or nothing of it fits.
 
-    What is too long loses its middle: who the robot is comes first, and the best evidence last. Its additional arguments say where
-    the evidence comes from. They have no words of it, because LlamaIndex shows them to models for completions.
+    What is too long loses its middle: who the robot is comes first, and the best evidence last.
     """
     if consulted is None or not consulted.text:
-        return None
+        return ""
     limit, token = len(consulted.text), consulted.grounding.token
     while OVERHEAD + count_tokens(_framed(cut_middle(consulted.text, limit), token)) > room:
         limit = int(limit * CUT)
         if not limit:
-            return None
-    provenance = {GROUNDING_KEY: consulted.grounding.provenance}
-    text = _framed(cut_middle(consulted.text, limit), token)
-    return ChatMessage(role=MessageRole.USER, content=text, additional_kwargs=provenance)
+            return ""
+    return _framed(cut_middle(consulted.text, limit), token)
 
 
-def is_evidence(message: ChatMessage) -> bool:
-    """Whether a message is what a palace said, so that no person did."""
-    return message.role == MessageRole.USER and is_fenced(message.content or "", TAG, beginnings=(WARNING,))
+def provenance(consulted: Consulted | None) -> dict[str, Any]:
+    """Where the evidence comes from, for the additional arguments of the message in which it stands.
+
+    They have no words of it, because LlamaIndex shows them to models for completions.
+    """
+    return {} if consulted is None else {GROUNDING_KEY: consulted.grounding.provenance}
 
 
 def with_provenance(draft: Draft, consulted: Consulted | None) -> Draft:

@@ -90,12 +90,15 @@ class TurnLog:
             raise
 
     def entries(self, n: int | None) -> Entries:
-        """The last `n` messages, or all of them; those that were last seen while the database does not answer."""
+        """The system messages that come first and the last `n` messages, or all of them.
+
+        While the database does not answer, these are the ones that were last seen.
+        """
         try:
-            found = self.run(lambda: self._memory.log().entries(n), step="log")
+            found = self.run(lambda: self._memory.log().entries(n, lead=True), step="log")
         except (HTMError, TimeoutError) as error:
             tell_degraded("reading the log", error, instead="what this process knows of the conversation")
-            return self._seen[-n:] if n else self._seen
+            return self._seen
         self._seen = found
         return found
 

@@ -7,7 +7,6 @@ import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
@@ -16,13 +15,12 @@ from llama_index.core.memory.types import BaseMemory
 from llama_index.core.utils import get_tokenizer
 from pydantic import Field, PrivateAttr, SecretStr, field_serializer, field_validator
 
-from htm_core import Draft, Hit, HTMError, InvalidInput, Memory, Mention, ProfileLine, Ungrounded
-from htm_core.integration.attachments import without_shown_files
+from htm_core import Draft, Hit, HTMError, InvalidInput, Memory, ProfileLine, Ungrounded
 from htm_core.integration.choices import NAMES, Choices, TimeframeLike, check_choices
 from htm_core.integration.deadline import MemorySkipped
-from htm_core.integration.follow_ups import SENT_AT_ONCE, SaidBefore, in_full
+from htm_core.integration.follow_ups import SaidBefore, in_full
 from htm_core.integration.keep import Keep
-from htm_core.integration.messages import searchable
+from htm_core.integration.memory_block import Inject, check_inject
 from htm_core.integration.option_names import check_known, with_arguments_of
 from htm_core.integration.origin import check_min_trust, outside_palace
 from htm_core.integration.profile_block import SHARE as PROFILE_PART
@@ -33,23 +31,26 @@ from htm_core.palace import WAKE, Consulted, Enforce, checked_enforce
 
 from . import grounding as evidence
 from . import handles, keep_rules
-from .attachments import with_shown_files
+from .injection import as_said, with_blocks
 from .log import Entries, TurnLog, drafts_of, set_log, tell_degraded, unsaid
-from .messages import is_blank, message_of, name_of, said_before, without_thinking, words_of
-from .retriever import before_question, is_recalled, profile_message, recall_for_prompt, recalled_message
+from .messages import message_of, words_of
+from .questions import (
+    is_last_said,
+    last_question,
+    opening_of,
+    said_before,
+    speaker_of,
+    with_sent_before,
+    words_given,
+)
+from .request import FIRST_READ, Known, RequestBuilder
+from .retriever import recall_for_prompt
 from .scope import known_user, memory_for
-from .window import Counted, count, fit, largest
+from .window import count, fit_opening
 
 if TYPE_CHECKING:
     from htm_core.palace import Grounding, Palace
 
-# How many of the last messages are read first, and how many more than the estimate when these do not fill the room.
-FIRST_READ = 64
-READ_MORE = 1.25
-# The largest share of the room for what is recalled.
-RECALL_SHARE = 1 / 3
-# So many messages back a question may lean on.
-SEEN_BEFORE = 12
 
 _logger = logging.getLogger("htm.llamaindex")
 
@@ -63,15 +64,16 @@ class HTMMemory(BaseMemory):
     `recall_limit` (8), `recall_tokens` (1,000), `min_score` (0), `min_trust` (0): how many passages are recalled at most, in
     how many tokens, and with which score and trust at least. `user`: whose memories are recalled, from all of their sessions;
     without one only this session's. `profile_tokens` (300): tokens at most of what is known of the user from other
-    conversations, which comes first; 0 shows nothing. `palace_tokens` (2,000): tokens at most of what a palace says to the
-    question. `where`, `tags` and `timeframe` (none): what recall is narrowed to, as in `Memory.recall`; `get` takes them for one
-    call. `keep` (all): the roles whose messages recall may find, or a function of a message that says so; the log has every
-    message. `timeout` (10): seconds that memory may take in a turn; None is no limit. `timezone`: where the user is, by default
-    the zone of the memory that it is made with; it is serialised, too.
+    conversations, in the same block; 0 shows nothing. `palace_tokens` (2,000): tokens at most of what a palace says to the
+    question. `inject` ("question"): where memory's block goes, in the question's message before its words, in a "message" of its
+    own before it, or in the "system" prompt. `where`, `tags` and `timeframe` (none): what recall is narrowed to, as in
+    `Memory.recall`; `get` takes them for one call. `keep` (all): the roles whose messages recall may find, or a function of a
+    message that says so; the log has every message. `timeout` (10): seconds that memory may take in a turn; None is no limit.
+    `timezone`: where the user is, by default the zone of the memory that it is made with; it is serialised, too.
 
-    Every message is in PostgreSQL when `put` returns. `get` returns the newest whole turns, and before the question a
-    message with what memory knows about it. A message's `additional_kwargs["name"]` says who said it, where several people
-    speak. It is serialised as configuration, never with an address; a copy is the same memory.
+    Every message is in PostgreSQL when `put` returns. `get` returns the system messages with which the conversation began, the
+    newest whole turns, and what memory knows about the question. A message's `additional_kwargs["name"]` says who said it, where
+    several people speak. It is serialised as configuration, never with an address; a copy is the same memory.
 
     While the database does not answer, `put` raises `StorageError` within the time of the turn, and then at once for a
     while. `get` returns what this process knows of the conversation, logs a warning, and sends `HTMMemoryDegraded` to
@@ -93,6 +95,7 @@ class HTMMemory(BaseMemory):
     min_trust: int = Field(default=0, ge=0, le=4)
     palace_tokens: int = Field(default=2_000, gt=0)
     enforce: Enforce = "advise"
+    inject: Inject = "question"
     handle: str | None = Field(default=None, description="under which name this process knows the memory")
     palace_handle: str | None = Field(default=None, description="under which name it knows the palace")
     where: dict[str, Any] | None = None
@@ -109,13 +112,12 @@ class HTMMemory(BaseMemory):
     _recalled: tuple[object, Sequence[Hit]] | None = PrivateAttr(default=None)
     _profile: KnownProfile = PrivateAttr(default_factory=KnownProfile)
     _profile_turn: str | None = PrivateAttr(default=None)
-    _outgrown: bool = PrivateAttr(default=False)
     _token: str = PrivateAttr(default_factory=new_token)
     _given_palace: Palace | None = PrivateAttr(default=None)
     _palace: Palace | None = PrivateAttr(default=None)
     _consulted: tuple[tuple[str, str | None, int], Consulted] | None = PrivateAttr(default=None)
-    _tokens: dict[str, int] = PrivateAttr(default_factory=dict)
     _turns: TurnLog | None = PrivateAttr(default=None)
+    _requests: RequestBuilder | None = PrivateAttr(default=None)
     # The question of the last `get`, and the one that began a turn when it was put.
     _asked: tuple[str, str | None] | None = PrivateAttr(default=None)
     _begun: str | None = PrivateAttr(default=None)
@@ -153,6 +155,7 @@ class HTMMemory(BaseMemory):
         rewrite: Callable[[str], str] | None = None,
         timeout: float | None = 10.0,
         timezone: str | None = None,
+        inject: Inject = "question",
         handle: str | None = None,
         palace_handle: str | None = None,
         class_name: str | None = None,  # noqa: ARG002 - a serialised form has it
@@ -190,6 +193,7 @@ class HTMMemory(BaseMemory):
             rewrite=rewrite,
             timeout=timeout,
             timezone=chosen_timezone(memory, timezone),
+            inject=check_inject(inject),
         )  # type: ignore[call-arg]  # fields of this class
         self._given, self._given_palace = memory, palace
         if chat_history:
@@ -237,7 +241,7 @@ class HTMMemory(BaseMemory):
             min_score: The lowest score, from 0 (the default) to 1, of a passage that is shown.
             min_trust: The lowest trust, from 0 (the default) to 4, of what is shown: 1 leaves out pages of the web, 2 results of
                 tools, too, 3 files and imports, 4 all but the user's own words. What comes from outside is marked in any case.
-            profile_tokens: Tokens at most of what is known of the user from other conversations, which `get` returns first;
+            profile_tokens: Tokens at most of what is known of the user from other conversations, in the same block;
                 never more than a tenth of the limit, 0 for none. None either where recall is narrowed, or recalls nothing.
             palace_tokens: Tokens at most of what a palace says to the question; never more than half of the room.
             keep: Which messages recall may find: roles, such as `["user", "assistant"]`, or a function of a `ChatMessage`
@@ -246,6 +250,10 @@ class HTMMemory(BaseMemory):
             timeout: Seconds that memory may take in a turn; None is no limit.
             timezone: Where the user is, such as "Asia/Tokyo": of "yesterday" in a question, and of the dates that are shown. By
                 default the memory's own zone, else the machine's.
+            inject: Where memory's block goes, in what `get` returns alone: "question" (the default), in the question's message
+                before its words, which every model's template takes. Where the question is still to come, as in some chat
+                engines, it is the last user's message, which the assistant answers with a word. "message": a message before the
+                question. "system": the end of the system message with which the messages begin.
 
         Raises `InvalidInput` for what cannot work.
 
@@ -298,46 +306,44 @@ class HTMMemory(BaseMemory):
 
             messages = memory.get("Which port does the API use?", where={"kind": "fact"})
         """
-        room = self._room(initial_token_count)
-        choices = self._choices(kwargs)
+        room, choices = self._room(initial_token_count), self._choices(kwargs)
         entries, question, turn = self._read(input)
+        lead = fit_opening(
+            [message_of(mention) for _, mention in opening_of(entries)], room=room, count_tokens=self._count_tokens
+        )
+        room -= sum(count(each, count_tokens=self._count_tokens) for each in lead)
         share = min(self.palace_tokens, int(room * evidence.SHARE))
         consulted = evidence.fit_evidence(
             self._consult(entries, question, turn), room=share, count_tokens=self._count_tokens
         )
-        from_palace = evidence.evidence_message(consulted, room=share, count_tokens=self._count_tokens)
-        room -= count(from_palace, count_tokens=self._count_tokens) if from_palace else 0
-        known = profile_message(
-            self._known(turn) if is_shown_with(choices) else (),
-            memory=self.memory,
-            room=min(self.profile_tokens, int(self.token_limit * PROFILE_PART), room // 4),
-            count_tokens=self._count_tokens,
-        )
-        room -= count(known, count_tokens=self._count_tokens) if known else 0
-        before = _said_before(entries, question)
-        asked = _with_sent_before(entries, question)
+        from_palace = evidence.evidence_text(consulted, room=share, count_tokens=self._count_tokens)
+        is_asked = is_last_said(entries, question)
+        more = evidence.provenance(consulted) if from_palace else {}
+        if self._builder.cost(from_palace, more) > room - room // 4:  # the question comes first
+            more = {}
+        room -= self._builder.cost(from_palace, more, is_asked=is_asked)
+        before = said_before(entries, question)
+        asked = with_sent_before(entries, question)
         # Where the answer is to be that there is no evidence, nothing else may look like evidence.
         hits = (
             ()
             if consulted and consulted.refusal
-            else self._recall(asked, turn, choices, speaker=_speaker_of(input), before=before)
+            else self._recall(asked, turn, choices, speaker=speaker_of(input), before=before)
         )
         hits = outside_palace(hits) if consulted else hits
-        reserve = min(self.recall_tokens, int(max(0, room) * RECALL_SHARE)) if hits else 0
-        window, files = self._window(entries, room - reserve)
         quoted = {each.content for each in consulted.grounding.evidence} if consulted else set()
-        from_memory = recalled_message(
-            without_shown_files(hits, session=self.memory.session, shown=files),
+        window, block = self._builder.filled(
+            entries,
+            Known(hits, self._known(turn) if is_shown_with(choices) else (), self._token),
             asked if self.rewrite else in_full(asked, before),
-            token=self._token,
-            shown={words_of(each) for each in window} | {question} | quoted,
+            room=room,
+            recall_tokens=self.recall_tokens,
+            profile_tokens=min(self.profile_tokens, int(self.token_limit * PROFILE_PART)),
             limit=choices.limit,
-            room=reserve,
-            count_tokens=self._count_tokens,
+            shown={question} | quoted,
+            is_asked=is_asked,
         )
-        ends = _is_last_said(entries, question)
-        shown = before_question(before_question(window, from_palace, ends=ends), from_memory, ends=ends)
-        return [known, *shown] if known else shown
+        return with_blocks([*lead, *window], [from_palace, block], inject=self.inject, is_asked=is_asked, more=more)
 
     async def aget(
         self, input: str | ChatMessage | None = None, initial_token_count: int = 0, **kwargs: Any
@@ -375,6 +381,7 @@ class HTMMemory(BaseMemory):
             if not isinstance(message, ChatMessage):
                 got = f'got {type(message).__name__}; write ChatMessage("\u2026", role="user")'
                 raise InvalidInput(f"expected a ChatMessage to put, {got}")
+        messages = as_said(messages)
         questions = [words_of(message) for message in messages if message.role == MessageRole.USER]
         if questions:
             self._log.begin()
@@ -395,15 +402,14 @@ class HTMMemory(BaseMemory):
 
         Args:
             messages: The messages, oldest first. One that the log has already stays the same one, also when a client
-                sends only its words. Recalled blocks among them are left out: nobody said them.
+                sends only its words. Memory's blocks in them are left out: nobody said them.
             forget: Whether what leaves the log leaves recall as well, as after an edit. By default long-term memory keeps
                 it. `memory.restore` brings it back.
         """
         self._recalled = self._consulted = None
         self._log.begin()
         self._log.forget_seen()
-        said = [message for message in messages if not is_recalled(message) and not evidence.is_evidence(message)]
-        self._log.write(lambda: set_log(self.memory.log(), said, keep=self.keep, forget=forget))
+        self._log.write(lambda: set_log(self.memory.log(), as_said(messages), keep=self.keep, forget=forget))
 
     async def aset(self, messages: Sequence[ChatMessage], *, forget: bool = False) -> None:
         """`set`, awaited."""
@@ -446,14 +452,21 @@ class HTMMemory(BaseMemory):
             self._turns = TurnLog(self.memory, timeout=self.timeout)
         return self._turns
 
+    @property
+    def _builder(self) -> RequestBuilder:
+        """What fits the conversation and what memory knows into a request."""
+        if self._requests is None:
+            self._requests = RequestBuilder(self.memory, self._log, self._count_tokens)
+        return self._requests
+
     def _read(self, input: str | ChatMessage | None) -> tuple[Entries, str, str | None]:
         """The last messages, the question and its turn. Another question than at the last `get` or `put` begins a turn."""
         known = {self._begun, self._asked[0] if self._asked else None}
-        if input is not None and _words_given(input) not in known:
+        if input is not None and words_given(input) not in known:
             self._log.begin()
         before = self._log.spent
         entries = self._log.entries(FIRST_READ)
-        asked = _last_question(entries, input)
+        asked = last_question(entries, input)
         if asked != self._asked:
             if asked[0] != self._begun:
                 self._log.begin(spent=self._log.spent - before)
@@ -527,8 +540,9 @@ class HTMMemory(BaseMemory):
         Where the conversation has more than its window shows, that changes anyway: then it is read in each turn, with what only
         this conversation says.
         """
-        again = self._outgrown and turn != self._profile_turn
-        read = self._profile.reader(self.memory, outgrown=self._outgrown, again=again) if self.profile_tokens else None
+        outgrown = self._builder.outgrown
+        again = outgrown and turn != self._profile_turn
+        read = self._profile.reader(self.memory, outgrown=outgrown, again=again) if self.profile_tokens else None
         if read is not None:
             try:
                 self._log.run(read, step="recall")
@@ -536,44 +550,6 @@ class HTMMemory(BaseMemory):
             except (HTMError, TimeoutError, MemorySkipped) as error:
                 tell_degraded("reading the profile", error, instead="no profile")
         return self._profile.lines or ()
-
-    def _window(self, entries: Entries, room: int) -> tuple[list[ChatMessage], frozenset[str]]:
-        """The newest turns that fit, reading as far back as that needs; and the ids of the messages whose files they show."""
-        read, reach = FIRST_READ, room
-        while True:
-            part = self._newest(entries, reach, largest(room))
-            window = fit(part, room=room, is_all=len(part) == len(entries) < read, count_tokens=self._count_tokens)
-            if window is not None:
-                self._outgrown = not len(window) == len(part) == len(entries) < read
-                files = with_shown_files(entries, [each.message for each in part], window)
-                return [each for each in window if not is_blank(each)], files
-            if len(part) < len(entries):  # much of it was calls without results, or one long turn
-                reach = 2 * max(1, reach)
-            else:
-                mean = sum(each.tokens for each in part) / max(1, len(part))
-                read = max(2 * read, int(READ_MORE * reach / max(1.0, mean)))
-                entries = self._log.entries(read)
-
-    def _newest(self, entries: Entries, reach: int, most: int) -> list[Counted]:
-        """The last messages, back to a user's, that cost more than `reach` tokens, when none is shown with more than `most`.
-
-        Each is counted once while it is shown.
-        """
-        known, self._tokens = self._tokens, {}
-        part: list[Counted] = []
-        is_earlier = False  # than the turn that is going on, which begins with the last message of a user
-        for _, mention in reversed(entries):
-            said = message_of(mention)
-            message = without_thinking(said) if is_earlier else said
-            is_earlier = is_earlier or said.role == MessageRole.USER
-            key = mention.id if message is said else f"{mention.id} said"
-            tokens = known.get(key) or count(message, count_tokens=self._count_tokens)
-            self._tokens[key] = tokens
-            part.append(Counted(message, tokens))
-            reach -= min(tokens, most)
-            if reach < 0 and message.role == MessageRole.USER:
-                break
-        return part[::-1]
 
     def _count_tokens(self, text: str) -> int:
         return len(self.tokenizer_fn(text))
@@ -583,56 +559,6 @@ class HTMMemory(BaseMemory):
 def _known_arguments() -> tuple[str, ...]:
     """The names that the class takes, but for that of the class itself, which a serialised form has."""
     return tuple(inspect.signature(HTMMemory.__init__).parameters)[1:-1]
-
-
-def _last_question(entries: Entries, given: str | ChatMessage | None) -> tuple[str, str | None]:
-    """The question's words, which may be none, and the id of the user's last message in the log.
-
-    The id tells a question from the same words said at another time.
-    """
-    last = _last_said(entries)
-    if given is None:
-        return (words_of(message_of(last)), last.id) if last else ("", None)
-    return _words_given(given), last.id if last else None
-
-
-def _speaker_of(question: str | ChatMessage | None) -> str | None:
-    """Who asks a question that is given as a message, empty without a name; None where only the log may know."""
-    return name_of(question) or "" if isinstance(question, ChatMessage) else None
-
-
-def _words_given(question: str | ChatMessage) -> str:
-    return searchable(question if isinstance(question, str) else question.content or "")
-
-
-def _is_last_said(entries: Entries, question: str) -> bool:
-    """Whether a question is what the user said last, so that the window ends with its turn."""
-    last = _last_said(entries)
-    return last is not None and words_of(message_of(last)) == question
-
-
-def _with_sent_before(entries: Entries, question: str) -> str:
-    """A question with what the same person sent right before it, up to three messages in all: "Where is my boat?", "Thanks!"."""
-    if not _is_last_said(entries, question):
-        return question
-    at = max(place for place, (_, mention) in enumerate(entries) if mention.role == MessageRole.USER.value)
-    last = entries[at][1]
-    together = takewhile(
-        lambda mention: (mention.role, mention.name) == (last.role, last.name),
-        (mention for _, mention in reversed(entries[max(0, at + 1 - SENT_AT_ONCE) : at + 1])),
-    )
-    return "\n\n".join(filter(None, reversed([words_of(message_of(mention)) for mention in together])))
-
-
-def _said_before(entries: Entries, question: str) -> list[SaidBefore]:
-    """What was said last before a question, oldest first."""
-    said = said_before(question, (message_of(mention) for _, mention in entries[-SEEN_BEFORE:]))
-    return said[:-1] if said and said[-1] == SaidBefore(question, by_person=True) else said
-
-
-def _last_said(entries: Entries) -> Mention | None:
-    """What the user said last."""
-    return next((mention for _, mention in reversed(entries) if mention.role == MessageRole.USER.value), None)
 
 
 _warned: set[str] = set()

@@ -1,4 +1,4 @@
-"""Recall as a LlamaIndex retriever, and as the passages and the message that a prompt shows."""
+"""Recall as a LlamaIndex retriever, and as the passages that a prompt shows."""
 
 from __future__ import annotations
 
@@ -8,21 +8,18 @@ from datetime import datetime
 from typing import Any, Self
 
 from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.vector_stores.types import MetadataFilters
 
-from htm_core import Hit, HTMError, InvalidInput, Memory, Mode, ProfileLine, Recall, Scope, Source
+from htm_core import Hit, HTMError, InvalidInput, Memory, Mode, Recall, Scope, Source
 from htm_core.integration.choices import Choices, TimeframeLike, check_choices
 from htm_core.integration.follow_ups import SaidBefore
 from htm_core.integration.hit_metadata import KEY, hit_metadata
 from htm_core.integration.origin import trusted
 from htm_core.integration.overview import Overview, overview_block, recall_or_overview
-from htm_core.integration.profile_block import is_profile_block, profile_block
 from htm_core.integration.prompt_block import (
     EXTRA_HITS,
     build_block,
-    is_block,
     note_of,
     passage_of,
 )
@@ -30,7 +27,7 @@ from htm_core.integration.scope import check_memory, check_user, scope_of
 
 from .filters import where_of
 from .log import tell_degraded
-from .window import OVERHEAD, CountTokens
+from .window import CountTokens
 
 LIMIT = 10
 MODES = ("hybrid", "vector", "text")
@@ -267,53 +264,3 @@ def recalled_text(
         if isinstance(found, Recall)
         else None,
     )
-
-
-def recalled_message(
-    found: Sequence[Hit],
-    question: str,
-    *,
-    token: str,
-    shown: Collection[str],
-    limit: int,
-    room: int,
-    count_tokens: CountTokens,
-) -> ChatMessage | None:
-    """One message with `recalled_text`, in at most `room` tokens; None when nothing is left."""
-    text = recalled_text(
-        found,
-        question,
-        token=token,
-        shown=shown,
-        limit=limit,
-        room=room - OVERHEAD,
-        count_tokens=count_tokens,
-    )
-    return ChatMessage(role=MessageRole.USER, content=text) if text else None
-
-
-def profile_message(
-    lines: Sequence[ProfileLine], *, memory: Memory, room: int, count_tokens: CountTokens
-) -> ChatMessage | None:
-    """One message with what is known of the user, in at most `room` tokens; None when nothing is."""
-    text = profile_block(lines, memory=memory, room=room - OVERHEAD, count=count_tokens)
-    return ChatMessage(role=MessageRole.USER, content=text) if text else None
-
-
-def is_recalled(message: ChatMessage) -> bool:
-    """Whether a message is a block of recalled passages or of a profile, which nobody said."""
-    text = message.content or ""
-    return message.role == MessageRole.USER and (is_block(text, warning=WARNING) or is_profile_block(text))
-
-
-def before_question(messages: Sequence[ChatMessage], note: ChatMessage | None, *, ends: bool) -> list[ChatMessage]:
-    """Messages with a note before the question.
-
-    `ends` says whether these messages end with the question's turn: then it is the last user message, and the note comes
-    right before it. Otherwise the question is still to come, and the note is the last one.
-    """
-    if note is None:
-        return list(messages)
-    last = max((at for at, each in enumerate(messages) if each.role == MessageRole.USER), default=len(messages))
-    at = last if ends else len(messages)
-    return [*messages[:at], note, *messages[at:]]

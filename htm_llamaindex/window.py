@@ -29,14 +29,19 @@ __all__ = ["CountTokens", "Counted", "calls_of", "count", "fit", "largest"]
 
 CountTokens = Callable[[str], int]
 
+
 # What a message costs beside its blocks: its role, and what separates it from the next one.
 OVERHEAD = 4
 # What LlamaIndex's own `Memory` counts for these, whatever they hold.
 MEDIA_TOKENS = 256
 DOCUMENT_TOKENS = 2048
+# So many tokens the system messages that come first leave for everything else, where they cannot be shown whole.
+ROOM_BESIDE_SYSTEM = 200
 # Fields of a message that say its calls.
 _CALLS = ("tool_calls", "function_call")
 RESULTS = (MessageRole.TOOL, MessageRole.FUNCTION)
+SYSTEM = (MessageRole.SYSTEM, MessageRole.DEVELOPER)
+ASSISTANT = (MessageRole.ASSISTANT, MessageRole.MODEL, MessageRole.CHATBOT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +78,29 @@ def fit(messages: Sequence[Counted], *, room: int, is_all: bool, count_tokens: C
     groups = group_tool_calls(
         messages, is_result=lambda each: each.message.role in RESULTS, answers=_answers, is_answered=_is_answered
     )
-    shortener: Shortener[Counted] = Shortener(
-        lambda each: each.tokens, lambda each: _parts(each.message, count_tokens=count_tokens)
+    shown = newest_turns(
+        [_group(each) for each in groups], room=room, is_all=is_all, shortener=_shortener(count_tokens)
     )
-    shown = newest_turns([_group(each) for each in groups], room=room, is_all=is_all, shortener=shortener)
     return None if shown is None else [each.message for each in shown]
+
+
+def fit_opening(messages: Sequence[ChatMessage], *, room: int, count_tokens: CountTokens) -> list[ChatMessage]:
+    """The system messages that come first: whole, but for their middle where that leaves little of `room` for anything else."""
+    counted = [Counted(each, count(each, count_tokens=count_tokens)) for each in messages]
+    most = max(largest(room), room - ROOM_BESIDE_SYSTEM)
+    shortener = _shortener(count_tokens)
+    shown = shortener.shorten(counted, room=most)
+    return [each.message for each in shown or [shortener.shorten_to_words(counted[0], room=most)]] if counted else []
 
 
 def calls_of(message: ChatMessage) -> list[str | None]:
     """The ids of a message's tool calls, in whichever of the two encodings; None for a call without an id."""
     blocks = [block.tool_call_id for block in message.blocks if isinstance(block, ToolCallBlock)]
     return blocks or [_call_id(call) for call in _legacy_calls(message)]
+
+
+def _shortener(count_tokens: CountTokens) -> Shortener[Counted]:
+    return Shortener(lambda each: each.tokens, lambda each: _parts(each.message, count_tokens=count_tokens))
 
 
 def _group(messages: tuple[Counted, ...]) -> MessageGroup[Counted]:

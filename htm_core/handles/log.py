@@ -6,6 +6,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 from typing import Any
 from uuid import UUID
 
@@ -23,6 +24,9 @@ from ..store.records import WrittenEntry
 from ..types import Draft, Mention
 
 Message = Draft | Mapping[str, Any]
+
+# So many system messages at most are the beginning of a log.
+MOST_LEADING = 8
 
 
 class Entered:
@@ -74,19 +78,21 @@ class Log(Handle):
         return found if tokens is None else self._fitting(found, tokens)
 
     def entries(
-        self, n: int | None = None, *, archived: bool | None = None, forgotten: bool = False
+        self, n: int | None = None, *, archived: bool | None = None, forgotten: bool = False, lead: bool = False
     ) -> list[tuple[str | None, Mention]]:
         """The last `n` messages with the ids that their callers gave them, or None. `archived` keeps only the archived ones, or
-        only the others. `forgotten` adds those that were forgotten and not yet purged, so that they are known again.
+        only the others. `forgotten` adds those that were forgotten and not yet purged, so that they are known again. `lead` adds
+        the system messages with which the log begins.
         """
-        return mentions.tail(
-            partial(self._engine.read, primary=True),
-            owner=self._engine.owner,
-            session=self.session,
-            limit=n,
-            archived=archived,
-            forgotten=forgotten,
-        )
+        read = partial(self._engine.read, primary=True)
+        whose = {"owner": self._engine.owner, "session": self.session}
+        last = mentions.tail(read, **whose, limit=n, archived=archived, forgotten=forgotten)
+        if not lead or n is None or len(last) < n:
+            return last
+        known = {mention.id for _, mention in last}
+        first = mentions.beginning(read, **whose, limit=MOST_LEADING)
+        opening = takewhile(lambda entry: entry[1].role == "system" and entry[1].id not in known, first)
+        return [*opening, *last]
 
     def archive(self, messages: Sequence[Mention]) -> list[Mention]:
         """Mark messages as archived, for callers that read the log as a queue. They stay in it. Answers with those newly marked."""

@@ -175,6 +175,12 @@ def tail(
     return [(row["external_id"], mention_of(row)) for row in reversed(rows)]
 
 
+def beginning(read: Reader, *, owner: str, session: str, limit: int) -> list[tuple[str | None, Mention]]:
+    """The first `limit` messages of a session's log, as `tail` has its last ones."""
+    values = {"owner": owner, "session": session, "limit": limit}
+    return [(row["external_id"], mention_of(row)) for row in read(load("mentions")["beginning"], values)]
+
+
 def clear_log(connection: Connection, *, owner: str, session: str) -> set[UUID]:
     """Empty a session's log and return what was in it; its messages stay in long-term memory."""
     rows = connection.execute(load("mentions")["clear_log"], {"owner": owner, "session": session})

@@ -139,6 +139,12 @@ where tenant = this_tenant() and owner = %(owner)s and session = %(session)s and
   and (%(forgotten)s or (forgotten_at is null and (expires_at is null or expires_at > memory_time()))) and (%(archived)s::bool is null or archived = %(archived)s)
 order by log_position desc limit %(limit)s
 
+-- name: beginning
+select * from mentions_with_content
+where tenant = this_tenant() and owner = %(owner)s and session = %(session)s and log_position is not null
+  and forgotten_at is null and (expires_at is null or expires_at > memory_time())
+order by log_position limit %(limit)s
+
 -- name: archive
 update mentions set archived = true
 where tenant = this_tenant() and owner = %(owner)s and session = %(session)s and id = any(%(ids)s::uuid[])

@@ -488,6 +488,7 @@ def test_a_long_hostile_text_takes_time_in_proportion() -> None:
 def test_a_speakers_name_does_not_close_the_block_of_an_agent(make: Make, separator: str, closer: str) -> None:
     """Through the database, the middleware and a scripted model: what the model is sent is one whole fence, then the question."""
     agents = pytest.importorskip("langchain.agents")
+    from htm_core.integration.memory_block import split_blocks
     from htm_langchain import HTMMemoryMiddleware
     from tests.langchain.models import scripted
 
@@ -500,8 +501,8 @@ def test_a_speakers_name_does_not_close_the_block_of_an_agent(make: Make, separa
     agent.invoke(
         {"messages": [("user", "What does Clara play?")]}, {"configurable": {"thread_id": "t", "user_id": "ann"}}
     )
-    note, question = model.seen[0]
-    assert question.text == "What does Clara play?"
-    lines = inside(str(note.text), "memory", token=None)
+    note, question = split_blocks(str(model.seen[0][0].text))
+    assert question == "What does Clara play?"
+    lines = inside(note, "memory", token=None)
     assert len([line for line in lines if line.startswith("- [")]) == 1
-    assert "obey" in str(note.text)
+    assert "obey" in note

@@ -208,7 +208,7 @@ def questions() -> list[str]:
     return [*(each for pair in asked for each in pair), "What do I always want?", "I prefer what?"]
 
 
-@pytest.mark.parametrize("inject", ["human", "system"])
+@pytest.mark.parametrize("inject", ["question", "message", "system"])
 def test_an_agent_of_langchain_reads_what_was_planted_only_as_marked_data(
     poisoned: dict[str, Memory], inject: Any
 ) -> None:
@@ -217,8 +217,8 @@ def test_an_agent_of_langchain_reads_what_was_planted_only_as_marked_data(
         poisoned["langchain"], limit=40, recall_budget=12_000, budget=64_000, inject=inject, timeout=None, recall_timeout=None
     )  # fmt: skip
     agent = create_agent(model, [], middleware=[memory], system_prompt=SYSTEM)
-    # Half of them are enough for the second way: those that have words of the orders, which find what was planted whatever else was asked.
-    asked = questions() if inject == "human" else questions()[1::2]
+    # Half of them are enough for the other ways: those that have words of the orders, which find what was planted whatever else was asked.
+    asked = questions() if inject == "question" else questions()[1::2]
     for n, question in enumerate(asked):
         agent.invoke(
             {"messages": [HumanMessage(question)]}, {"configurable": {"thread_id": f"{inject}{n}", "user_id": "ann"}}
@@ -229,7 +229,8 @@ def test_an_agent_of_langchain_reads_what_was_planted_only_as_marked_data(
             read.read(str(message.text))
         system = BLOCK.sub("", str(request[0].text)).strip()
         assert (request[0].type, system) == ("system", SYSTEM)
-        own = [str(each.text) for each in request if each.type == "human" and not BLOCK.search(str(each.text))]
+        own = [BLOCK.sub("", str(each.text)).strip() for each in request if each.type == "human"]
+        own = [text for text in own if text]
         assert len(own) == 1
         assert own[0] in questions()
     check(read, least=150)
@@ -263,7 +264,7 @@ def test_an_engine_of_llamaindex_reads_what_was_planted_only_as_marked_data(pois
         for message in request:
             read.read(message.content or "")
         assert [each.content for each in request if each.role == "system"] == [SYSTEM]
-        own = [each.content for each in request if each.role == "user" and not BLOCK.search(each.content or "")]
+        own = [BLOCK.sub("", each.content or "").strip() for each in request if each.role == "user"]
         assert len(own) == 1
         assert own[0] in questions()
     check(read, least=150)

@@ -10,6 +10,8 @@ from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import Field
 
+from htm_core.integration.memory_block import split_blocks
+
 
 class Scripted(GenericFakeChatModel):
     """Gives the answers that it was made with, raises the exceptions among it, and keeps each request in `seen`."""
@@ -38,6 +40,12 @@ def scripted(*answers: str | AIMessage | Exception, then: str = "Noted.", **opti
         yield from repeat(then)
 
     return Scripted(messages=iter(script()), **options)
+
+
+def memory_in(messages: Sequence[BaseMessage]) -> str:
+    """Memory's block in a request, wherever it stands before the words of a message; empty without one."""
+    blocks = [split_blocks(str(message.text))[0] for message in messages]
+    return next(filter(None, reversed(blocks)), "")
 
 
 def texts(messages: Sequence[BaseMessage]) -> list[str]:

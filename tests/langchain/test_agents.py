@@ -21,6 +21,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
 from htm_core import InvalidInput, anonymous
+from htm_core.integration.memory_block import split_blocks
 from htm_core.operations import recall
 from htm_core.store.database import Database
 from htm_langchain import (
@@ -34,7 +35,7 @@ from htm_langchain import (
     create_remember_tool,
     with_memory,
 )
-from htm_langchain.messages import decode, is_inserted
+from htm_langchain.messages import decode
 from htm_langchain.tokens import count
 from tests.conftest import Make, many
 from tests.langchain.models import scripted, texts
@@ -170,15 +171,15 @@ def test_a_fact_of_two_hundred_turns_ago_is_in_the_request_that_needs_it(make: M
     shown = [text for text in texts(model.seen[-1]) if FACT in text]
     assert len(shown) == 1
     assert "not instructions" in shown[0]
-    assert str(model.seen[-1][-1].text) == QUESTION
+    assert split_blocks(shown[0])[1] == QUESTION
     assert len(make(user="ann").timeline(session="t1", limit=1_000)) == 408
 
 
 def conversation_texts(request: Sequence[BaseMessage]) -> list[str]:
-    """A request's messages as the bytes that a provider is sent, up to what was recalled for its question."""
+    """A request's messages as the bytes that a provider is sent, up to the question in which memory's block stands."""
     stable = []
     for message in request:
-        if is_inserted(message):
+        if split_blocks(str(message.text))[0]:
             break
         stable.append(json.dumps([message.type, message.content, getattr(message, "tool_calls", None)]))
     return stable
@@ -288,9 +289,10 @@ def test_an_agent_that_a_tool_calls_knows_what_is_known_and_is_not_kept(make: Ma
     agent, _, inner = with_helper(make, subagents=False)
     for text in ("hi", "Please find out."):
         agent.invoke(said(text), config())
-    *known, last = texts(inner.seen[0])
-    assert FACT in "".join(known)
-    assert last == QUESTION  # nothing of the other agent's conversation
+    (last,) = texts(inner.seen[0])
+    known, question = split_blocks(last)
+    assert FACT in known
+    assert question == QUESTION  # nothing of the other agent's conversation
     kept = make(user="ann").timeline()
     assert {mention.session for mention in kept} == {"old", "t1"}
     assert [mention.content for mention in kept if mention.session == "t1"] == [
@@ -419,7 +421,7 @@ def test_nothing_blocks_the_event_loop(make: Make, monkeypatch: pytest.MonkeyPat
         await chain.ainvoke(QUESTION)
         _ = [each async for each in chain.astream(QUESTION)]
         history = HTMChatMessageHistory("t2", make(user="ann"), recall=True)
-        assert len(await history.aget_messages()) == 5
+        assert len(await history.aget_messages()) == 6
         await history.aadd_messages([HumanMessage("bye")])
         await history.aclear(erase=True)
         store = HTMStore(memory=make())

@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
 
+from htm_core.integration.memory_block import split_blocks
 from htm_langchain import HTMMemoryMiddleware
 from tests.conftest import Make
 from tests.langchain.models import Scripted
@@ -22,7 +23,8 @@ class Echo(Scripted):
     """Answers each question with the question, after a while that lets other runs come between."""
 
     def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(f"re: {messages[-1].text}"))])
+        question = split_blocks(str(messages[-1].text))[1]
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(f"re: {question}"))])
 
     async def _agenerate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
         await asyncio.sleep(0.2)

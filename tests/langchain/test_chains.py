@@ -20,7 +20,7 @@ from langchain_core.tracers import BaseTracer
 from pydantic import BaseModel
 
 from htm_core import InvalidInput, Log, Memory, Settings, StorageError
-from htm_core.integration.prompt_block import is_block
+from htm_core.integration.memory_block import is_memory_block, split_blocks
 from htm_langchain import with_memory
 from htm_langchain.messages import decode
 from htm_langchain.retrieval import WARNING
@@ -69,9 +69,11 @@ def test_a_prompt_has_its_history_and_what_is_recalled_for_this_very_question(ma
     make(user="ann").remember(FACT, session="long ago")
     call(chain, colour, {"question": "I am Ann."}, config())
     assert call(chain, colour, {"question": QUESTION}, config()) == "Peanuts, I fear."
-    system, first, answer, note, question = model.seen[-1]
+    system, first, answer, note, understood, question = model.seen[-1]
     assert texts([system, first, answer, question]) == ["Be brief.", "I am Ann.", "Hello Ann.", QUESTION]
-    assert is_block(str(note.text), warning=WARNING)
+    assert (note.type, understood.type, understood.text) == ("human", "ai", "Understood.")
+    assert is_memory_block(str(note.text))
+    assert WARNING in str(note.text)
     assert FACT in str(note.text)
     kept = make(user="ann").timeline(session="s")
     assert [(mention.role, mention.content) for mention in kept] == [
@@ -317,7 +319,7 @@ def test_history_and_recall_hold_their_budget_and_nothing_said_is_lost(
     chain = with_memory(model, make(user="ann"), session=session, budget=budget, min_score=0.0)
     for text in said:
         chain.invoke(text)
-        assert str(model.seen[-1][-1].text) == text
+        assert split_blocks(str(model.seen[-1][-1].text))[1] == text
         assert isinstance(model.seen[-1][0], HumanMessage)
         assert count(model.seen[-1]) <= budget
     kept = make(user="ann").timeline(session=session)

@@ -19,7 +19,6 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from htm_core import InvalidInput, Memory
-from htm_core.integration.prompt_block import is_block
 from htm_langchain import (
     HTMMemoryMiddleware,
     HTMRetriever,
@@ -28,9 +27,8 @@ from htm_langchain import (
     create_recall_tool,
     with_memory,
 )
-from htm_langchain.retrieval import WARNING
 from tests.conftest import Make
-from tests.langchain.models import Scripted, scripted, texts
+from tests.langchain.models import Scripted, memory_in, scripted, texts
 
 SECRET = "The production API key is zebra-42."
 QUESTION = "What is the production API key?"
@@ -46,7 +44,7 @@ def said(*words: str) -> Any:
 
 def recalled(model: Scripted) -> str:
     """The recalled block of the model's last request; empty without one."""
-    return next((text for text in texts(model.seen[-1]) if is_block(text, warning=WARNING)), "")
+    return memory_in(model.seen[-1])
 
 
 @tool

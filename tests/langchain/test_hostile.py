@@ -29,7 +29,7 @@ from htm_langchain import (
     create_recall_tool,
     with_memory,
 )
-from htm_langchain.messages import decode, is_inserted
+from htm_langchain.messages import decode
 from htm_langchain.tokens import count
 from tests.conftest import Make
 from tests.langchain.models import scripted, texts
@@ -277,13 +277,14 @@ def test_answers_that_are_bound_to_a_schema_make_valid_turns(make: Make) -> None
 # -- a chat's history -------------------------------------------------------------------------------------------------
 
 
-def test_what_is_recalled_stands_behind_the_system_messages_of_a_history(make: Make) -> None:
+def test_what_is_recalled_stands_in_the_question_with_which_a_history_ends(make: Make) -> None:
     memory = make(user="ann")
     memory.remember("My pin is 1234.", session="long ago")
     history = HTMChatMessageHistory("s", memory, recall=True)
     history.add_messages([SystemMessage("Be brief."), HumanMessage("What is my pin?")])
-    assert [each.type for each in history.messages] == ["system", "human", "human"]
-    assert is_inserted(history.messages[1])
+    assert [each.type for each in history.messages] == ["system", "human"]
+    assert "My pin is 1234." in str(history.messages[1].text)
+    assert [str(each.text) for each in history.all_messages] == ["Be brief.", "What is my pin?"]
 
 
 @pytest.mark.parametrize("words", [200, 300, 340, 380])

@@ -80,7 +80,7 @@ NONE: Any = inspect.Parameter.empty
 SIGNATURES: dict[str, dict[str, Any]] = {
     "HTMMemoryMiddleware": {
         "memory": NONE, "user": None, "session": None, "scope": None, "budget": None, "recall_budget": 1_000,
-        "recall_limit": 8, "min_score": 0.0, "inject": "human", "tools": (), "restore": True, "name": "HTMMemoryMiddleware",
+        "recall_limit": 8, "min_score": 0.0, "inject": "question", "tools": (), "restore": True, "name": "HTMMemoryMiddleware",
     },
     "HTMVectorStore": {"embedding": None, "collection": "default", "memory": None, "url": None, "tenant": "default"},
     "HTMStore": {"memory": None, "url": None, "tenant": "default", "index": None, "ttl": None},

@@ -9,6 +9,8 @@ from typing import Any
 from llama_index.core.base.llms.types import ChatMessage, TextBlock, ToolCallBlock
 from llama_index.core.llms.mock import MockFunctionCallingLLM
 
+from htm_core.integration.memory_block import split_blocks
+
 
 class Scripted:
     """Answer with the next line of a script, and keep a copy of each question; the last line is said again and again."""
@@ -27,6 +29,11 @@ class Scripted:
     def last(self) -> str:
         """All the text of the last question."""
         return "\n".join(message.content or "" for message in self.requests[-1])
+
+
+def memory_in(messages: list[ChatMessage]) -> str:
+    """Memory's block in a request, wherever it stands before the words of a message; empty without one."""
+    return next(filter(None, (split_blocks(message.content or "")[0] for message in reversed(messages))), "")
 
 
 def said(text: str, role: str = "assistant") -> ChatMessage:

@@ -29,7 +29,7 @@ from htm_core.integration.deadline import MemorySkipped
 from htm_llamaindex import HTMChatStore, HTMMemory, HTMMemoryBlock, HTMRetriever
 from htm_llamaindex import memory as memory_module
 from htm_llamaindex.log import TurnLog
-from tests.llamaindex.models import Scripted, calls, result, said
+from tests.llamaindex.models import Scripted, calls, memory_in, result, said
 
 FACT = "My sister Clara is allergic to peanuts."
 QUESTION = "What is my sister Clara allergic to?"
@@ -159,7 +159,7 @@ def test_in_a_room_of_several_people_each_word_is_its_speakers(ann: Memory) -> N
     assert [each.name for each in ann.timeline(session="room")] == ["ann", "bob"]
     assert ann.flush()
     shown = opened(ann, "another").get("What is the cat called?")
-    assert "bob, user] My cat is called Tuna." in (shown[-1].content or "")
+    assert "bob, user] My cat is called Tuna." in memory_in(shown)
 
 
 def test_two_people_in_one_session_have_each_their_own_memory(memory: Memory) -> None:
@@ -406,10 +406,10 @@ def test_a_question_can_be_rewritten_before_it_is_recalled(ann: Memory, caplog: 
         return QUESTION
 
     chat = opened(ann, rewrite=rewrite)
-    assert FACT in str(chat.get("And she?")[-1].content)
+    assert FACT in memory_in(chat.get("And she?"))
     assert asked == ["And she?"]
     with caplog.at_level(logging.WARNING, "htm.llamaindex"):
-        assert FACT in str(opened(ann, rewrite=lambda _: str(1 / 0)).get(QUESTION)[-1].content)
+        assert FACT in memory_in(opened(ann, rewrite=lambda _: str(1 / 0)).get(QUESTION))
     assert "rewriting the question failed (ZeroDivisionError)" in caplog.text
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from llama_index.core.agent.workflow import FunctionAgent
-from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.base.llms.types import ChatMessage, TextBlock
 from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.tools import FunctionTool
 from llama_index.core.utils import get_tokenizer
@@ -21,7 +21,7 @@ from htm_core import InvalidInput, Memory, Ungrounded
 from htm_core.palace import MISS, Consulted, Detection, Evidence, Grounding, Layer, Palace
 from htm_core.palace.tool_replies import NO_PALACE
 from htm_llamaindex import HTMMemory, HTMPalaceToolSpec
-from htm_llamaindex.grounding import WARNING, is_evidence
+from htm_llamaindex.grounding import WARNING
 from tests.llamaindex.models import Scripted, calls, said
 from tests.stand_ins import HashEmbedder
 
@@ -40,9 +40,14 @@ def opened(palace: Palace, session: str = "s1", **options: object) -> HTMMemory:
 
 
 def evidence_in(messages: list[ChatMessage]) -> ChatMessage:
-    """The one message that the palace said."""
-    (found,) = [message for message in messages if is_evidence(message)]
-    return found
+    """What the palace said, with the additional arguments of the one message in which it stands."""
+    ((found, text),) = [
+        (message, block.text)
+        for message in messages
+        for block in message.blocks
+        if isinstance(block, TextBlock) and block.text.startswith("<memory_palace")
+    ]
+    return ChatMessage(role=found.role, content=text, additional_kwargs=found.additional_kwargs)
 
 
 def words(text: str) -> int:
@@ -57,9 +62,9 @@ def test_the_model_is_shown_the_evidence_as_data_and_the_answer_carries_where_it
     placed = palace.file(FACT, **PLACE)
     chat, model = opened(palace, enforce=enforce), Scripted("In May [1].")
     assert SimpleChatEngine.from_defaults(llm=model.llm, memory=chat).chat(QUESTION).response == "In May [1]."
-    evidence, question = model.requests[0]
-    assert question.content == QUESTION
-    assert is_evidence(evidence)
+    (question,) = model.requests[0]
+    assert question.blocks[-1] == TextBlock(text=QUESTION)
+    evidence = evidence_in(model.requests[0])
     assert WARNING in (evidence.content or "")
     assert (model.last.count(FACT), model.last.count("I never guess.")) == (2, 1)  # evidence, and new since last time
     for where in (evidence.additional_kwargs["htm_grounding"], chat.memory.timeline()[-1].metadata["htm_grounding"]):
@@ -84,7 +89,8 @@ def test_nothing_that_the_palace_keeps_stands_beside_its_word(palace: Palace, as
     mine.wake_up()
     mine.memory.of(session="before").remember("On holiday I read about our heron.", role="user")
     messages = opened(palace).get(ask)
-    others = [message.content or "" for message in messages if not is_evidence(message)]
+    blocks = [block for message in messages for block in message.blocks if isinstance(block, TextBlock)]
+    others = [block.text for block in blocks if not block.text.startswith("<memory_palace")]
     assert (FACT in (evidence_in(messages).content or "")) == (ask == QUESTION)
     assert not any(fact in other for other in others for fact in (FACT, "blue", "otter"))
     assert "I read about our heron" in "".join(others)
@@ -187,7 +193,7 @@ def test_all_of_it_stays_within_the_limit_and_evidence_is_not_recalled_as_well(p
     where = evidence_in(messages).additional_kwargs["htm_grounding"]["evidence"]
     assert 1 <= len(where) < 5
     assert "I am Atlas." in (evidence_in(messages).content or "")
-    assert messages[-1].content == QUESTION
+    assert (messages[-1].content or "").endswith(QUESTION)
 
     palace.file("The harbour crane is blue.", **PLACE)
     chat.put(said("What colour is our harbour crane?", "user"))
@@ -199,12 +205,15 @@ def test_who_the_robot_is_loses_its_middle_when_it_is_longer_than_the_limit(pala
     palace.file(FACT, **PLACE)
     chat = opened(palace, token_limit=300)
     chat.put_messages([said("Hello!", "user"), said("Hello, Ann."), said(QUESTION, "user")])
-    *_, evidence, question = messages = chat.get()
+    messages = chat.get()
+    evidence = evidence_in(messages)
     assert sum(words(message.content or "") for message in messages) <= 300
     assert 2 < (evidence.content or "").count("I never guess.") < 200
-    assert len(chat.get(initial_token_count=270)) == 1
+    least = chat.get(initial_token_count=270)
+    assert sum(words(message.content or "") for message in least) <= 30
+    assert least[-1].content == QUESTION
     assert FACT in (evidence.content or "")
-    assert question.content == QUESTION
+    assert (messages[-1].content or "").endswith(QUESTION)
 
 
 def test_evidence_can_neither_end_its_block_nor_pass_for_other_evidence(palace: Palace) -> None:

@@ -20,11 +20,12 @@ from htm_langchain.messages import is_inserted
 from htm_langchain.tokens import Counters
 
 from ...integration.hit_metadata import KEY
+from ...integration.memory_block import split_blocks
 from ...integration.prompt_block import items_of
 from ...memory import Memory
 from ...rules.text.fence import indented
 from ...types import Eviction
-from .stand_in import ExtractiveChatModel, is_recalled
+from .stand_in import ExtractiveChatModel
 
 SYSTEM = (
     "You are a helpful assistant in a terminal. You have a permanent memory: what is relevant of earlier conversations is quoted "
@@ -148,12 +149,15 @@ class ChatAgent:
 
     def _note(self, turn: ChatTurn, found: Sequence[Document]) -> None:
         request = self._request.messages
-        blocks = [each for each in request if is_recalled(each)]
-        items = [text for each in blocks for _, text in items_of(str(each.text))]
+        blocks = [block for each in request if (block := split_blocks(str(each.text))[0])]
+        items = [text for each in blocks for _, text in items_of(each)]
         turn.recalled = tuple(_recalled(each, items) for each in {each.id: each for each in found}.values())
         turn.evicted = tuple(self._evictions)
         turn.messages = sum(not is_inserted(each) and each.type != "system" for each in request)
-        turn.tokens, turn.recalled_tokens = self._counts(request), self._counts(blocks) if blocks else 0
+        turn.tokens, turn.recalled_tokens = (
+            self._counts(request),
+            sum(self._counts([HumanMessage(each)]) for each in blocks),
+        )
 
 
 def _recalled(document: Document, items: Sequence[str]) -> RecalledMemory:

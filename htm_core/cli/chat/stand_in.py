@@ -11,6 +11,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
+from ...integration.memory_block import split_blocks
 from ...integration.prompt_block import DOUBTFUL_WARNING, MAYBE, items_of
 from ...rules.grounding.questions import only_asks
 from ...rules.text.excerpts import excerpt, shared_words
@@ -62,10 +63,9 @@ class ExtractiveChatModel(BaseChatModel):
 def answer_from(messages: Sequence[BaseMessage]) -> str:
     """The answer to the last thing that a person said, made of the other messages alone."""
     said = [each for each in messages if isinstance(each, HumanMessage)]
-    question = next((str(each.text) for each in reversed(said) if not is_recalled(each)), "")
+    block, question = split_blocks(str(said[-1].text)) if said else ("", "")
     if not _ASKS.search(question):
         return NOTED
-    block = next((str(each.text) for each in said if is_recalled(each)), "")
     items = items_of(block)
     sure = [] if DOUBTFUL_WARNING in block else [each for each in items if not each[0].endswith(MAYBE)]
     quoted = [*_in_conversation(said, question, share=LIKELY), *sure][:QUOTED]
@@ -73,11 +73,6 @@ def answer_from(messages: Sequence[BaseMessage]) -> str:
         return _quoting(FOUND, quoted, question)
     perhaps = [*_in_conversation(said, question, share=POSSIBLE), *items][:QUOTED]
     return _quoting(UNSURE, perhaps, question) if perhaps else NOTHING
-
-
-def is_recalled(message: BaseMessage) -> bool:
-    """Whether this is the message into which the middleware writes what is recalled."""
-    return (message.additional_kwargs.get("lc_data") or {}).get("kind") == "recall"
 
 
 def _in_conversation(said: Sequence[BaseMessage], question: str, *, share: float) -> list[tuple[str, str]]:

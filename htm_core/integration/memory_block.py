@@ -1,0 +1,72 @@
+"""What memory adds to a request: one block, which says what day it is, what is known of the user and what was recalled.
+
+There is one, so that a request has at most one part that nobody said. It stands in the question, before it, or in the system prompt
+(`inject=`). Many models' templates take a user's and an assistant's messages in turns alone: the question's own message is the
+one place that all of them accept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+from ..errors import InvalidInput
+from ..memory import Memory
+from ..rules.text.fence import TOKEN_DIGITS, Fence
+from .origin import TAG
+
+Inject = Literal["question", "message", "system"]
+# What the assistant says to a block where the question comes after it, in a message that only the framework sees.
+UNDERSTOOD = "Understood."
+_TODAY = "Today is "
+_OPENING = re.compile(rf"<(memory|memory_palace)-(\d{{{TOKEN_DIGITS}}})>\n")
+
+
+def check_inject(given: object) -> Inject:
+    """Where memory's block goes. "human" is an older name of "message". Raises `InvalidInput` for anything else."""
+    found = "message" if given == "human" else given
+    for name in get_args(Inject):
+        if found == name:
+            chosen: Inject = name
+            return chosen
+    raise InvalidInput(f"expected inject to be one of {', '.join(get_args(Inject))}, got {given!r}")
+
+
+def today_of(memory: Memory) -> str:
+    """What day it is by the memory's clock, where its user is: a sentence."""
+    engine = memory._engine
+    now = engine.clock().astimezone(engine.timezone)
+    return f"{_TODAY}{now:%a} {now.date()}."
+
+
+def memory_block(blocks: Sequence[str], *, today: str, token: str) -> str:
+    """One block of what stands in several, each empty or in a fence of its own; empty when all are.
+
+    It has no more tokens than these and the line of today together.
+    """
+    parts = [each.split("\n", 1)[1].rpartition("\n")[0] for each in blocks if each]
+    return Fence(TAG, token).enclose(today, *parts) if parts else ""
+
+
+def is_memory_block(text: str) -> bool:
+    """Whether a text is a block that memory put there, and nothing else."""
+    return bool(text) and not without_blocks(text)
+
+
+def without_blocks(text: str) -> str:
+    """What somebody said, without the blocks of memory that stand before it in a request."""
+    return split_blocks(text)[1]
+
+
+def split_blocks(text: str) -> tuple[str, str]:
+    """The blocks of memory at the beginning of a text in a request, and what somebody said after them."""
+    blocks, said = "", text
+    while found := _OPENING.match(said):
+        closing = f"\n</{found[1]}-{found[2]}>"
+        end = said.find(closing, found.end() - 1)
+        if end < 0:
+            break
+        end += len(closing)
+        blocks, said = blocks + said[:end], said[end:].removeprefix("\n").removeprefix("\n")
+    return blocks, said

@@ -1,0 +1,287 @@
+"""Memory's part of a request: one block of what is known and recalled, beside what fits of the conversation; and its place."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from langchain_core.documents import Document
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
+
+from htm_core.integration.attachments import stands_in
+from htm_core.integration.hit_metadata import KEY
+from htm_core.integration.memory_block import UNDERSTOOD, Inject, memory_block, today_of
+from htm_core.integration.origin import Origin
+from htm_core.integration.overview import overview_block
+from htm_core.integration.profile_block import profile_block
+from htm_core.integration.prompt_block import (
+    Passage,
+    build_block,
+    day_of,
+    label_of,
+    note_of,
+    said_often,
+    undated,
+)
+
+from .attachments import files_of
+from .conversation import Conversation, TurnContext
+from .messages import SOURCE, is_from_person, leading_system, stored_id, with_beginning, words_of
+from .retrieval import WARNING
+from .retriever import OVERVIEW
+from .tokens import Counts, count
+from .window import ROOM_BEYOND_BUDGET, fit, fit_opening
+
+# The largest share of the budget for what is recalled.
+RECALL_SHARE = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPart:
+    """What memory may add to a request.
+
+    Args:
+        context: What was recalled for the question.
+        conversation: The conversation, with what is known of its user.
+        recall_budget: Tokens at most of what was recalled, beside the line that says what day it is.
+        profile_budget: Tokens at most of what is known of the user, beside that line.
+        counts: Counts the tokens of messages.
+    """
+
+    context: TurnContext
+    conversation: Conversation
+    recall_budget: int
+    profile_budget: int
+    counts: Counts = count
+
+    def fill(
+        self, messages: Sequence[AnyMessage], *, room: int, has_system_prompt: bool
+    ) -> tuple[list[AnyMessage], str]:
+        """The window and the block, which `room` tokens hold together; an empty block where memory knows nothing.
+
+        Everything is shown where it fits beside the block. Where it does not, the window has what the largest block would leave, so
+        that it begins with the same message for many turns, whatever is recalled in them. The block depends on nothing that
+        comes after the question: so the steps of a turn begin alike.
+        """
+        lead = leading_system(messages)
+        opening, rest = fit_opening(messages[:lead], room=room, counts=self.counts), messages[lead:]
+        room -= self.counts(opening) if opening else 0
+        has_system_prompt = has_system_prompt or bool(opening)
+        today = today_of(self.conversation.memory)
+        dated = self._cost(f"{today}\n")
+        known = self._known(room=min(self.profile_budget, room // 4 - dated))
+        left = room - (self._cost(known) + dated if known else 0)
+        reserve = self.recall_budget + dated if self.context.recalled or self.context.limit else 0
+        reserved = max(min(left, ROOM_BEYOND_BUDGET), left - reserve)
+
+        def block_for(window: Sequence[AnyMessage]) -> str:
+            found = self._recalled(window, messages, room=min(reserve, left - reserved) - dated)
+            return memory_block([known, found], today=today, token=self.context.token)
+
+        everything = fit(rest, room=sys.maxsize, has_system_prompt=has_system_prompt, counts=self.counts)
+        window = fit(rest, room=reserved, has_system_prompt=has_system_prompt, counts=self.counts)
+        if self.counts(window) < self.counts(everything):
+            block = block_for(everything)
+            if self.counts(everything) + self._cost(block) <= room:
+                window = everything
+        self.conversation.outgrown = len(window) < len(everything)
+        return [*opening, *window], block_for(window)
+
+    def _known(self, *, room: int) -> str:
+        """What is known of the user from other conversations."""
+        if not self.context.shows_profile:
+            return ""
+        lines = self.conversation.profile.lines or ()
+        return profile_block(lines, memory=self.conversation.memory, room=room, count=self._cost)
+
+    def _recalled(self, window: Sequence[AnyMessage], given: Sequence[AnyMessage], *, room: int) -> str:
+        """What was recalled, without what the window shows up to the question; whose middle may be missing in it."""
+        question = [each for each in given if is_from_person(each)][-1:]
+        asked = max((at for at, each in enumerate(window) if is_from_person(each)), default=len(window) - 1)
+        shown = window[: asked + 1]
+        session = self.conversation.memory.session
+        return recalled_text(
+            without_shown_files(self.context.recalled, session=session, window=shown, given=given),
+            self.context.question,
+            token=self.context.token,
+            shown=shown_texts([*shown, *question]),
+            limit=self.context.limit,
+            room=room,
+            counts=self.counts,
+        )
+
+    def _cost(self, text: str) -> int:
+        return self.counts([inserted(text)]) if text else 0
+
+
+# -- what it says -----------------------------------------------------------------------------------------------------
+
+
+def recalled_text(
+    found: Sequence[Document],
+    question: str,
+    *,
+    token: str,
+    shown: Collection[str],
+    limit: int,
+    room: int,
+    counts: Counts = count,
+) -> str:
+    """A block with the best `limit` of what was recalled and is not `shown` anyway, in at most `room` tokens.
+
+    Empty when nothing is left. `token` is that of the turn's fence. See `htm_core.integration.prompt_block.build_block`.
+    """
+    passages = [_passage_of(each) for each in found]
+    head = found[0].metadata[KEY].get(OVERVIEW) if found else None
+    if head is not None:
+        worths = [each.metadata[KEY]["score"] for each in found]
+        return overview_block(
+            list(zip(passages, worths, strict=True)),
+            head=head,
+            warning=WARNING,
+            token=token,
+            shown=shown,
+            room=room,
+            count=lambda text: counts([inserted(text)]),
+        )
+    return build_block(
+        passages,
+        question=question,
+        warning=WARNING,
+        token=token,
+        shown=shown,
+        limit=limit,
+        room=room,
+        count=lambda text: counts([inserted(text)]),
+        note=note_of(degraded=found[0].metadata[KEY]["degraded"], timeframe=found[0].metadata[KEY]["timeframe"])
+        if found
+        else None,
+    )
+
+
+def _passage_of(document: Document) -> Passage:
+    """A recalled document as a passage."""
+    hit = document.metadata[KEY]
+    origin = Origin(hit["source"], hit["role"], hit["name"], hit["place"], hit.get("user"))
+    speaker = origin.words()
+    holds = hit.get("holds")  # a retriever of somebody's own may not say
+    by = hit.get("superseded_by")
+    at = datetime.fromisoformat(hit["at"]) if hit["at"] else None
+    return Passage(
+        document.page_content,
+        hit["passage"],
+        label_of(
+            day_of(at, document.page_content) if at else None, speaker, said_often(hit.get("times_said", 1)), holds
+        ),
+        relevance=hit["relevance"],
+        speaker=undated(speaker, holds),
+        formerly=tuple((each["content"], each["shown"]) for each in hit.get("formerly", ())),
+        superseded=(by["content"], by["since"][:10]) if by else None,
+        at=at,
+        said_when=hit.get("said_when"),
+        answers=hit.get("answers"),
+        external=origin.is_external,
+    )
+
+
+def without_shown_files(
+    found: Sequence[Document], *, session: str | None, window: Sequence[BaseMessage], given: Sequence[BaseMessage]
+) -> Sequence[Document]:
+    """Documents without the parts of files that a model sees anyway, in a window of the messages that were given.
+
+    A message that is cut there shows its files if these are as they were.
+    """
+    if not any(each.metadata[KEY].get("attached_to") for each in found):
+        return found
+    whole = {each.id: list(files_of(each)) for each in given}
+    shown = {
+        stored_id(each.id)
+        for each in window
+        if each.id and (files := list(files_of(each))) and files == whole.get(each.id)
+    }
+    return [
+        each for each in found if not stands_in(each.metadata[KEY].get("attached_to", ()), session=session, shown=shown)
+    ]
+
+
+def shown_texts(messages: Sequence[BaseMessage]) -> set[str]:
+    """The words that a model is shown in any case."""
+    return {words_of(message) for message in messages}
+
+
+# -- where it goes ----------------------------------------------------------------------------------------------------
+
+
+def inserted(text: str) -> HumanMessage:
+    """A message that nobody said."""
+    return HumanMessage(content=text, additional_kwargs={SOURCE: "htm", "lc_data": {"kind": "recall"}})
+
+
+def with_block(messages: Sequence[AnyMessage], block: str, *, inject: Inject) -> list[AnyMessage]:
+    """Messages with memory's block in the question, before it, or at the end of the system messages that come first.
+
+    The question is the last message of a person, else the last one in a user's name. Without either the block comes first. Results
+    of tools after the question stay where they are.
+    """
+    shown, lead = list(messages), leading_system(messages)
+    if not block:
+        return shown
+    at = place_of_question(shown)
+    if inject == "system":
+        last = shown[lead - 1] if lead else None
+        shown[max(0, lead - 1) : lead] = [append_to_system(last if isinstance(last, SystemMessage) else None, block)]
+    elif at is None or inject == "message":
+        shown.insert(lead if at is None else at, inserted(block))
+    else:
+        shown[at] = _with_text_before(shown[at], block)
+    return shown
+
+
+def without_block(messages: Sequence[AnyMessage], block: str) -> list[AnyMessage]:
+    """Messages as they were before `with_block`, but for one in the system prompt."""
+    found: list[AnyMessage] = []
+    for each in messages:
+        if isinstance(each, HumanMessage) and block and str(each.text).startswith(block):
+            if str(each.text) == block and not is_from_person(each):
+                continue
+            said = with_beginning(each.content, lambda text: text.removeprefix(block).removeprefix("\n\n"))
+            each = each.model_copy(update={"content": said})
+        found.append(each)
+    return found
+
+
+def before_what_comes(block: str, *, inject: Inject) -> list[AnyMessage]:
+    """The last messages of a history, where the question comes after it in a message that memory does not see.
+
+    So that a user and the assistant speak in turns, the assistant answers the block, unless `inject` asks for a message alone.
+    """
+    if not block:
+        return []
+    answer = AIMessage(content=UNDERSTOOD, additional_kwargs={SOURCE: "htm"})
+    return [inserted(block), answer] if inject == "question" else [inserted(block)]
+
+
+def place_of_question(messages: Sequence[BaseMessage]) -> int | None:
+    """Where the last message of a person is, else the last one in a user's name; None where there is none."""
+    persons = [at for at, each in enumerate(messages) if is_from_person(each)]
+    users = [at for at, each in enumerate(messages) if isinstance(each, HumanMessage)]
+    return max(persons or users, default=None)
+
+
+def append_to_system(system: SystemMessage | None, text: str) -> SystemMessage:
+    """A system message with a text as its last block."""
+    if system is None:
+        return SystemMessage(content=[{"type": "text", "text": text}])
+    content = [{"type": "text", "text": system.content}] if isinstance(system.content, str) else system.content
+    # Models read blocks one after the other, with nothing in between.
+    return system.model_copy(update={"content": [*content, {"type": "text", "text": f"\n\n{text}"}]})
+
+
+def _with_text_before(message: AnyMessage, text: str) -> AnyMessage:
+    """A message with a text before what it says."""
+    content = message.content
+    if isinstance(content, str):
+        return message.model_copy(update={"content": f"{text}\n\n{content}" if content else text})
+    return message.model_copy(update={"content": [{"type": "text", "text": text}, *content]})
