@@ -24,7 +24,7 @@ from typing import Literal
 # What somebody may do next, by what helps. Each surface has words of its own for it: a model has no Python, and a shell neither.
 Advice = Literal[
     "memories", "listing", "forgotten", "files", "audit", "merges", "changes", "notes", "decisions", "filed", "filed or noted",
-    "palace folder", "load folder", "folder register", "groups", "session",
+    "palace folder", "load folder", "folder register", "groups", "session", "exact bytes", "log", "longest content",
 ]  # fmt: skip
 IN_PYTHON: Mapping[Advice, str] = {
     "memories": "Memory.list() shows what there is",
@@ -43,6 +43,9 @@ IN_PYTHON: Mapping[Advice, str] = {
     "folder register": "remove it to take all texts as new",
     "groups": "memory.group(name) creates one",
     "session": "pass session= here or to Memory(...)",
+    "exact bytes": "payload= keeps the exact bytes",
+    "log": "a message without text belongs in a log: Memory.log(session)",
+    "longest content": "or raise Settings.max_content",
 }
 
 

@@ -131,7 +131,7 @@ class Settings(BaseModel):
         gt=0,
         description="seconds by which a replica that answers may be behind what other processes wrote",
     )
-    max_content: int = Field(default=1_000_000, ge=1, description="characters of one memory at most")
+    max_content: int = Field(default=1_000_000, ge=1, le=10_000_000, description="characters of one memory at most")
     max_drafts: int = Field(default=100_000, ge=1, description="drafts of one remember_many at most")
     signals: Signals = Field(default=Signals(), description="what counts in recall beside meaning and words")
     fusion: Literal["scores", "ranks"] = Field(

@@ -35,6 +35,8 @@ WHAT_NEXT: Mapping[Advice, str] = {
     "merges": "GET /v1/merges lists them",
     "changes": "GET /v1/changes lists them",
     "session": "send one as session, or in HTM-Session",
+    "exact bytes": "payload keeps the exact bytes, as base64url",
+    "log": "a message without text belongs in a log: POST /v1/logs/{session}",
 }
 # What a request itself can have wrong, before any verb is called.
 CODES: Mapping[str, tuple[int, str]] = {

@@ -35,6 +35,9 @@ WHAT_NEXT: Mapping[Advice, str] = {
     "folder register": "remove it to take all texts as new",
     "groups": "htm groups lists them",
     "session": "name one with --session",
+    "exact bytes": "a program can keep the exact bytes, as a payload",
+    "log": "write some words",
+    "longest content": "a program can choose how long a text may be",
 }
 SECONDS_TO_END = 0.7  # for what still runs when it is interrupted
 

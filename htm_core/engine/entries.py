@@ -80,7 +80,9 @@ class Preparer:
 
     def entry(self, value: Draft | Mapping[str, Any], *, now: datetime, wordless: bool = False) -> Entry:
         """The entry of a draft; raises `InvalidInput`. With `wordless`, as in a log, it may have nothing to search in it."""
-        draft = _without_thoughts(redact_draft(validation.as_draft(value), self.redactor), wordless=wordless)
+        given_draft = validation.as_draft(value)
+        validation.check_length(given_draft.content, longest=self.settings.max_content)  # before any rule reads it
+        draft = _without_thoughts(redact_draft(given_draft, self.redactor), wordless=wordless)
         empty = wordless and not (isinstance(draft.content, str) and draft.content.strip())
         content = (
             _blank(draft.content)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import random
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from urllib.parse import unquote
 
 from ..errors import InvalidInput, NotFound
@@ -22,6 +23,8 @@ ROOT = "/memories"
 MAX_PATH = 200
 MAX_LINES = 999_999
 MAX_FILES = 10_000  # versions that are looked through for a listing
+MOST_PLACES = 100  # of a text that is to be replaced, whose lines are named
+QUOTED = 1_000  # characters of it that are said back
 TRIES = 60  # of an edit that others' edits come before
 DELETED = "(deleted)"
 _WIDTH = len(str(MAX_LINES))
@@ -92,12 +95,15 @@ class MemoryFiles:
 
         def edit(before: str | None) -> str:
             body = self._body(before, path)
-            lines = [body.count("\n", 0, found) + 1 for found in _places(body, old)]
+            lines = [body.count("\n", 0, found) + 1 for found in islice(_places(body, old), MOST_PLACES)]
+            quoted = old if len(old) <= QUOTED else f"{old[:QUOTED]}\u2026"
             if not lines:
-                raise FileRefused(f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}.")
+                raise FileRefused(
+                    f"No replacement was performed, old_str `{quoted}` did not appear verbatim in {path}."
+                )
             if len(lines) > 1:
                 raise FileRefused(
-                    f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: "
+                    f"No replacement was performed. Multiple occurrences of old_str `{quoted}` in lines: "
                     f"{', '.join(map(str, lines))}. Please ensure it is unique"
                 )
             at[:] = lines
@@ -360,11 +366,12 @@ def _parents(place: str) -> list[str]:
     return ["/".join(parts[:end]) for end in range(3, len(parts))]
 
 
-def _places(text: str, part: str) -> list[int]:
+def _places(text: str, part: str) -> Iterator[int]:
     """Where a part stands in a text, overlapping ones too; nowhere for an empty part."""
-    if not part:
-        return []
-    return [found.start() for found in re.finditer(f"(?={re.escape(part)})", text)]
+    place = text.find(part) if part else -1
+    while place >= 0:
+        yield place
+        place = text.find(part, place + 1)
 
 
 def _line(number: int, line: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-# Characters of a text that an expression reads at most. It takes each time in proportion to them (tests/patterns), and more than
-# this is no text that anybody wrote: `Settings.max_content` is a tenth of it.
+# Characters of a text that an expression reads at most, each time in proportion to them (tests/patterns). No content is longer:
+# it is the most that `Settings.max_content` may be, and what is longer than that is refused before any rule reads it.
 LONGEST = 10_000_000
 
 

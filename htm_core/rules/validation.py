@@ -11,7 +11,7 @@ from numbers import Real
 from typing import Any, TypeVar, get_args
 from uuid import UUID
 
-from ..errors import InvalidInput
+from ..errors import Advice, InvalidInput
 from ..types import Attachment, Draft, Metadata, Role
 from .filters.json_values import plain
 from .identity import looks_like_id
@@ -97,29 +97,31 @@ def check_content(content: object, *, longest: int) -> str:
             f"expected content to be a str, got {type(content).__name__}; encode other things as text first"
         )
     if not content.strip():
-        raise InvalidInput(
-            "expected some content, got nothing but white space; a message without text belongs in a log"
-        )
-    if len(content) > longest:
-        raise InvalidInput(
-            f"expected at most {longest:,} characters, got {len(content):,}; split it, or raise Settings.max_content"
-        )
-    return check_characters(content, what="content")
+        raise InvalidInput("expected content with some text, got nothing but white space", advice="log")
+    check_length(content, longest=longest)
+    return check_characters(content, what="content", advice="exact bytes")
 
 
-def check_characters(text: str, *, what: str) -> str:
+def check_length(content: object, *, longest: int) -> None:
+    """Refuse a text that is longer than `longest`, whatever else is wrong with it."""
+    if isinstance(content, str) and len(content) > longest:
+        raise InvalidInput(
+            f"expected content of at most {longest:,} characters, got {len(content):,}; split it",
+            advice="longest content",
+        )
+
+
+def check_characters(text: str, *, what: str, advice: Advice | None = None) -> str:
     """Refuse characters that PostgreSQL cannot store: NUL and lone surrogates."""
     if "\x00" in text:
         raise InvalidInput(
-            f"expected {what} without NUL characters, got one at {text.index(chr(0))}; remove it, or keep the exact bytes "
-            "in payload="
+            f"expected {what} without NUL characters, got one at {text.index(chr(0))}; remove it", advice=advice
         )
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise InvalidInput(
-            f"expected {what} in valid Unicode, got a lone surrogate at {error.start}; replace it, or keep the exact bytes "
-            "in payload="
+            f"expected {what} in valid Unicode, got a lone surrogate at {error.start}; replace it", advice=advice
         ) from None
     return text
 
@@ -205,14 +207,14 @@ def check_fraction(value: object, *, what: str) -> float:
     return float(value)
 
 
-def check_query(query: object, *, instead: str | None = None) -> str:
+def check_query(query: object, *, what: str = "query", instead: str | None = None) -> str:
     """A query with some text in it, without white space around it.
 
     Nothing of it is stored, so characters that PostgreSQL cannot hold are replaced, and what is beyond 8,000 characters is
     left out: more than a model of a few hundred tokens sees.
     """
     if not isinstance(query, str) or not query.strip():
-        problem = f"expected a question with some text, got {query!r:.80}"
+        problem = f"expected {what} to have some text, got {query!r:.80}"
         raise InvalidInput(problem, advice="listing") if instead is None else InvalidInput(f"{problem}; {instead}")
     beginning = query.lstrip()[:QUERY_LENGTH]  # cut first: a query may be of any length
     return normal_form(legible(beginning)).strip()

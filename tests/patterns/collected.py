@@ -15,6 +15,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
@@ -125,7 +126,7 @@ def _uses(modules: list[ModuleType]) -> dict[tuple[str, int], set[str]]:
         if not named:
             continue
         called: dict[int, str] = {}
-        tree = ast.parse(inspect.getsource(module))
+        tree = _tree(module)
         for each in ast.walk(tree):
             if isinstance(each, ast.Attribute):
                 of = each.value.value if isinstance(each.value, ast.Subscript) else each.value
@@ -158,8 +159,9 @@ def _key(pattern: re.Pattern[str]) -> tuple[str, int]:
 
 def _in_functions(module: ModuleType) -> Iterator[tuple[tuple[str, int], str, str]]:
     """The expressions that functions of a module make, as far as they are written there."""
-    tree = ast.parse(inspect.getsource(module))
-    for each in ast.walk(tree):
+    if "re." not in inspect.getsource(module):
+        return
+    for each in ast.walk(_tree(module)):
         if not isinstance(each, ast.Call) or not isinstance(each.func, ast.Attribute) or not each.args:
             continue
         if not isinstance(each.func.value, ast.Name) or each.func.value.id != "re" or each.func.attr not in _MAKES:
@@ -177,6 +179,11 @@ def _in_functions(module: ModuleType) -> Iterator[tuple[tuple[str, int], str, st
         except re.error:
             continue  # a piece of one, which needs what stands in its place
         yield (text, flags), f"{_short(str(module.__file__))}:{each.lineno}", each.func.attr
+
+
+@cache
+def _tree(module: ModuleType) -> ast.Module:
+    return ast.parse(inspect.getsource(module))
 
 
 def _written(node: ast.expr, module: ModuleType) -> str | None:

@@ -1,7 +1,8 @@
 """Search regular expressions for texts on which they take more than in proportion to the length.
 
 Each repeat of an expression is pumped: a text that leads up to it, many times what it repeats, and an end that does not match. The
-time for such a text is compared with that for one of a quarter of the length: 4 times is in proportion, 16 times is the square.
+time for such a text is compared with that for one of a quarter of the length: 4 times is in proportion, 16 times is the square. Where
+it looks like more than in proportion, a text of four times the length decides: a repeat of at most a thousand is bounded there.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from re import _constants as c  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any
@@ -87,6 +89,9 @@ def _grows(pattern: re.Pattern[str], use: Use, probe: Probe, longest: int) -> bo
     one = _seconds(pattern, use, probe.text(length))
     if one is None or one < NOTICED:
         return one is None
+    quarter = min(_seconds(pattern, use, probe.text(length // 4)) or PATIENCE for _ in range(2))
+    if one < RATIO * quarter:
+        return False
     for _ in range(3):  # a machine that is busy for a moment is not busy each time
         four = _seconds(pattern, use, probe.text(4 * length))
         one = min(_seconds(pattern, use, probe.text(length)) or PATIENCE for _ in range(2))
@@ -176,10 +181,11 @@ def _sample(nodes: Any, flags: int, *, prefer: str = "", last: bool = False, lea
 
 
 def _character(kind: Any, value: Any, flags: int, prefer: str) -> str:
-    accepts = re.compile(_class(kind, value), flags & ~re.VERBOSE).fullmatch
-    for each in prefer + _ALPHABET:
-        if accepts(each):
-            return each
+    accepted = _accepted(_class(kind, value), flags & ~re.VERBOSE)
+    if prefer and prefer in accepted:
+        return prefer
+    if accepted:
+        return accepted[0]
     if kind is c.LITERAL:
         return chr(value)
     found = (
@@ -188,6 +194,13 @@ def _character(kind: Any, value: Any, flags: int, prefer: str) -> str:
         if kind in (c.LITERAL, c.RANGE)
     )
     return next(found, "a")
+
+
+@cache
+def _accepted(written: str, flags: int) -> str:
+    """Which characters of the alphabet a class of them has."""
+    accepts = re.compile(written, flags).fullmatch
+    return "".join(filter(accepts, _ALPHABET))
 
 
 def _class(kind: Any, value: Any) -> str:

@@ -31,10 +31,9 @@ from ..limits import (
     WHERE_BYTES,
     WHERE_CONDITIONS,
     WHERE_LEVELS,
-    WHERE_PATH_LENGTH,
 )
 from .conditions import And, Comparison, Condition, Has, Not, Operator, Or
-from .json_values import json_bytes, kind, plain, plain_key
+from .json_values import PLACE_LENGTH, json_bytes, kind, plain, plain_key
 from .jsonpath import json_path, pattern_parts
 
 KNOWN = "$eq $ne $gt $gte $lt $lte $between $in $nin $contains $icontains $like $ilike $exists $has on a key, and $and $or $not"
@@ -68,11 +67,6 @@ def compile_where(where: Mapping[str, Any] | None) -> Filter:
             'of $has again); for many values of one key use {"key": {"$in": [...]}}.'
         )
     json = json_path(condition) if condition != And(()) else {}
-    if len(json.get("path", "")) > WHERE_PATH_LENGTH:
-        raise InvalidInput(
-            f"where: expected a filter of at most {WHERE_PATH_LENGTH:,} characters as a JSON path, got "
-            f'{len(json["path"]):,}; for many values of one key use {{"key": {{"$in": [...]}}}}.'
-        )
     if json_bytes(json.get("values")) > WHERE_BYTES:
         raise InvalidInput(
             f"where: expected values of at most {WHERE_BYTES:,} bytes as JSON, got {json_bytes(json['values']):,}; compare "
@@ -111,7 +105,7 @@ def _and(parts: list[Condition]) -> Condition:
 def _entry(key: Any, value: Any, at: str, depth: int) -> Condition:
     """One entry of a mapping: $and, $or or $not of filters, operators on a key, or a value that the key must equal."""
     name = plain_key(key, at=at)
-    at = f"{at}.{name}"
+    at = f"{at[:PLACE_LENGTH]}.{name[:PLACE_LENGTH]}"
     if not name.startswith("$"):
         if isinstance(value, Mapping) and any(str(part).startswith("$") for part in value):
             return _operators(name, value, at, depth)
@@ -121,7 +115,9 @@ def _entry(key: Any, value: Any, at: str, depth: int) -> Condition:
     if name not in ("$and", "$or", "$not"):
         raise _unknown(name, at)
     if not isinstance(value, list | tuple) or not value:
-        raise InvalidInput(f'{at}: expected a non-empty list of filters, got {value!r}; write {{"{name}": [{{...}}]}}.')
+        raise InvalidInput(
+            f'{at}: expected a non-empty list of filters, got {value!r:.80}; write {{"{name}": [{{...}}]}}.'
+        )
     parts = tuple(_all_of(part, f"{at}[{place}]", depth) for place, part in enumerate(value))
     if name == "$not":  # of several: none of them holds
         return Not(Or(parts))
@@ -131,7 +127,12 @@ def _entry(key: Any, value: Any, at: str, depth: int) -> Condition:
 def _operators(key: str, operators: Mapping[Any, Any], at: str, depth: int) -> Condition:
     if depth == 0:
         raise InvalidInput(f"{at}: nested deeper than {WHERE_LEVELS} levels; flatten the filter.")
-    return _and([_operator(name, key, value, f"{at}.{name}", depth - 1) for name, value in operators.items()])
+    return _and(
+        [
+            _operator(name, key, value, f"{at}.{str(name)[:PLACE_LENGTH]}", depth - 1)
+            for name, value in operators.items()
+        ]
+    )
 
 
 def _operator(name: Any, key: str, value: Any, at: str, depth: int) -> Condition:
@@ -139,7 +140,7 @@ def _operator(name: Any, key: str, value: Any, at: str, depth: int) -> Condition
     match name:
         case "$not":
             if not isinstance(value, Mapping) or not value:
-                raise InvalidInput(f'{at}: expected operators such as {{"$gt": 5}}, got {value!r}.')
+                raise InvalidInput(f'{at}: expected operators such as {{"$gt": 5}}, got {value!r:.80}.')
             return Not(_operators(key, value, at, depth))
         case "$has":
             part = _all_of(value, at, depth)
@@ -157,7 +158,7 @@ def _operator(name: Any, key: str, value: Any, at: str, depth: int) -> Condition
             return _or([Comparison(_ORDERINGS[name], each, _bound(value, at)) for each in _forms(key)])
         case "$between":
             if not isinstance(value, list | tuple) or len(value) != 2:
-                raise InvalidInput(f"{at}: expected [low, high], got {value!r}.")
+                raise InvalidInput(f"{at}: expected [low, high], got {value!r:.80}.")
             low, high = (_bound(bound, f"{at}[{place}]") for place, bound in enumerate(value))
             return _or([And((Comparison("gte", each, low), Comparison("lte", each, high))) for each in _forms(key)])
         case "$contains":
@@ -166,18 +167,18 @@ def _operator(name: Any, key: str, value: Any, at: str, depth: int) -> Condition
             return _each_form("contains", key, plain(value, at=at))
         case "$icontains":
             if not isinstance(value, str):
-                raise InvalidInput(f"{at}: expected a text, got {value!r}; for other values use $contains.")
+                raise InvalidInput(f"{at}: expected a text, got {value!r:.80}; for other values use $contains.")
             _check_length(value, at, longest=SUBSTRING_ANY_CASE_LENGTH)
             return _each_form("icontains", key, plain(value, at=at))
         case "$like" | "$ilike":
             if not isinstance(value, str):
-                raise InvalidInput(f'{at}: expected a pattern such as "Dr. %", got {value!r}.')
+                raise InvalidInput(f'{at}: expected a pattern such as "Dr. %", got {value!r:.80}.')
             pattern: str = plain(value, at=at)
             pattern_parts(pattern, at=at)
             return _each_form("like" if name == "$like" else "ilike", key, pattern)
         case "$exists":
             if not isinstance(value, bool):
-                raise InvalidInput(f"{at}: expected True or False, got {value!r}.")
+                raise InvalidInput(f"{at}: expected True or False, got {value!r:.80}.")
             exists = _each_form("exists", key, True)
             return exists if value else Not(exists)
     raise _unknown(name, at)
@@ -214,13 +215,15 @@ def _check_length(text: str, at: str, *, longest: int) -> None:
 def _bound(value: Any, at: str) -> Any:
     bound = plain(value, at=at)
     if kind(bound) not in ("number", "string"):
-        raise InvalidInput(f"{at}: expected a number, a string or an aware datetime to compare with, got {value!r}.")
+        raise InvalidInput(
+            f"{at}: expected a number, a string or an aware datetime to compare with, got {value!r:.80}."
+        )
     return bound
 
 
 def _unknown(name: Any, at: str) -> InvalidInput:
     return InvalidInput(
-        f"{at}: unknown operator {name!r}; known are {KNOWN}. "
+        f"{at}: unknown operator {name!r:.80}; known are {KNOWN}. "
         'An object with such keys is compared with {"key": {"$eq": {...}}}.'
     )
 

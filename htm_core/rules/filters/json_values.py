@@ -17,6 +17,7 @@ from typing import Any
 from ...errors import InvalidInput
 from ..limits import INTEGER_DIGITS, METADATA_BYTES, METADATA_LEVELS, METADATA_VALUES
 
+PLACE_LENGTH = 200  # characters of a place that an error names
 _LARGEST_INTEGER = 10**INTEGER_DIGITS
 _LARGEST_BITS = _LARGEST_INTEGER.bit_length()  # compared first, since it costs nothing
 
@@ -35,7 +36,7 @@ def plain(value: Any, *, at: str, values: int = METADATA_VALUES, size: int = MET
         return found
     written = json_bytes(found)
     if written > size:
-        raise InvalidInput(f"{at}: expected at most {size:,} bytes of JSON, got {written:,}; keep it in payload=.")
+        raise InvalidInput(f"{at}: expected at most {size:,} bytes of JSON, got {written:,}", advice="exact bytes")
     return found
 
 
@@ -57,18 +58,20 @@ class _Plain:
         """The value as plain JSON."""
         self._values_left -= 1
         if self._values_left < 0:
-            raise InvalidInput(
-                f"{self._at}: expected at most {self._values:,} values, got more; keep large data in payload=."
-            )
+            raise InvalidInput(f"{self._at}: expected at most {self._values:,} values, got more", advice="exact bytes")
         found = _scalar(value, at=at)
         if isinstance(found, str):
             self._take(len(found))
         if found is not None or value is None:
             return found
         if depth == 0:
-            raise InvalidInput(f"{at[:200]}: nested deeper than {METADATA_LEVELS} levels; flatten it.")
+            raise InvalidInput(f"{at}: nested deeper than {METADATA_LEVELS} levels; flatten it.")
+        at = at[:PLACE_LENGTH]  # a key may be long, and there is a place for each of its parts
         if isinstance(value, Mapping):
-            return {self._key(key, at): self.of(part, at=f"{at}.{key}", depth=depth - 1) for key, part in value.items()}
+            return {
+                self._key(key, at): self.of(part, at=f"{at}.{key[:PLACE_LENGTH]}", depth=depth - 1)
+                for key, part in value.items()
+            }
         return [self.of(part, at=f"{at}[{place}]", depth=depth - 1) for place, part in enumerate(value)]
 
     def _key(self, key: Any, at: str) -> str:
@@ -80,7 +83,7 @@ class _Plain:
         self._room -= characters
         if self._room < 0:
             raise InvalidInput(
-                f"{self._at}: expected at most {self._size:,} bytes of JSON, got more; keep it in payload=."
+                f"{self._at}: expected at most {self._size:,} bytes of JSON, got more", advice="exact bytes"
             )
 
 
@@ -146,5 +149,7 @@ def number(value: float) -> Decimal:
 def plain_key(key: Any, *, at: str) -> str:
     """A mapping's key, if it is a string that PostgreSQL can store; else raises `InvalidInput`."""
     if not isinstance(key, str):
-        raise InvalidInput(f"{at}: expected keys that are strings, got {key!r} ({type(key).__name__}); use str(key).")
+        raise InvalidInput(
+            f"{at}: expected keys that are strings, got {key!r:.80} ({type(key).__name__}); use str(key)."
+        )
     return plain_text(key, at=at)

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import InvalidInput
-from ..limits import LIKE_LENGTH, LIKE_WILDCARDS
+from ..limits import LIKE_LENGTH, LIKE_WILDCARDS, WHERE_PATH_LENGTH
 from .conditions import And, Comparison, Condition, Has, Not, path
 from .json_values import kind, number
 from .letter_case import any_case, escaped
@@ -29,26 +30,51 @@ _ORDER = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 ANY_TEXT, ANY_CHARACTER = "%", "_"
 
 
+@dataclass(slots=True)
+class _Values:
+    """The values by the names of their variables, and how long the path will be at least: each place in it is written out."""
+
+    named: dict[str, Any] = field(default_factory=dict)
+    length: int = 0
+
+    def place(self, place: str) -> str:
+        """A place that is written into the path; raises `InvalidInput` before it becomes too long, and takes much memory."""
+        self.length += len(place)
+        if self.length > WHERE_PATH_LENGTH:
+            raise InvalidInput(
+                f"where: expected a filter of at most {WHERE_PATH_LENGTH:,} characters as a JSON path, got more; for many values "
+                'of one key use {"key": {"$in": [...]}}.'
+            )
+        return place
+
+
 def json_path(condition: Condition) -> dict[str, Any]:
-    """Write a condition as {"path": ..., "values": {...}}: the parameter of the SQL function `matches`."""
-    values: dict[str, Any] = {}
-    return {"path": "strict " + _write(condition, values, "$", negated=False), "values": values}
+    """Write a condition as {"path": ..., "values": {...}}: the parameter of the SQL function `matches`.
+
+    Raises `InvalidInput` for one of more than 100,000 characters.
+    """
+    values = _Values()
+    written = "strict " + _write(condition, values, "$", negated=False)
+    values.length = 0
+    return {"path": values.place(written), "values": values.named}
 
 
-def _write(condition: Condition, values: dict[str, Any], root: str, *, negated: bool) -> str:
+def _write(condition: Condition, values: _Values, root: str, *, negated: bool) -> str:
     """Write a condition on the keys of `root`. Negations move down to single comparisons, which alone handle unknown."""
     if isinstance(condition, Not):
         return _write(condition.part, values, root, negated=not negated)
     if isinstance(condition, Comparison):
-        text = _placed(condition.key, root, lambda place: _applied(condition, place, values))
+        text = _placed(condition.key, root, values, lambda place: _applied(condition, place, values))
         return _not(text) if negated else text
     if isinstance(condition, Has):
-        return _placed(condition.key, root, lambda place: _inside(condition.part, place, values, negated=negated))
+        return _placed(
+            condition.key, root, values, lambda place: _inside(condition.part, place, values, negated=negated)
+        )
     parts = [_write(part, values, root, negated=negated) for part in condition.parts]
     return _all(parts) if isinstance(condition, And) != negated else _any(parts)
 
 
-def _inside(part: Condition, place: str, values: dict[str, Any], *, negated: bool) -> str:
+def _inside(part: Condition, place: str, values: _Values, *, negated: bool) -> str:
     """A condition on the keys of an object; it does not hold where there is no object."""
     is_object = f'({place}.type() == "object")'
     text = _write(part, values, place, negated=negated)
@@ -75,9 +101,9 @@ def _join(parts: list[str], sign: str) -> str:
     return f"({_join(parts[:half], sign)}{sign}{_join(parts[half:], sign)})"
 
 
-def _placed(key: str, root: str, applied: Callable[[str], str]) -> str:
+def _placed(key: str, root: str, values: _Values, applied: Callable[[str], str]) -> str:
     """Write a condition on a key; a dotted key is the exact key where it exists, else the nested one."""
-    exact = f"{root}.{_quote(key)}"
+    exact = values.place(f"{root}.{_quote(key)}")
     parts = path(key)
     if len(parts) == 1:
         return applied(exact)
@@ -86,7 +112,7 @@ def _placed(key: str, root: str, applied: Callable[[str], str]) -> str:
     return f"(({there} && {applied(exact)}) || ({there_not} && {applied(nested)}))"
 
 
-def _applied(test: Comparison, place: str, values: dict[str, Any]) -> str:
+def _applied(test: Comparison, place: str, values: _Values) -> str:
     if test.operator == "exists":
         return f"(exists({place}))"
     if test.operator == "eq":
@@ -103,19 +129,19 @@ def _applied(test: Comparison, place: str, values: dict[str, Any]) -> str:
     return f"({place} {_ORDER[test.operator]} {_variable(test.value, values)})"
 
 
-def _equal_or_missing(place: str, value: Any, values: dict[str, Any]) -> str:
+def _equal_or_missing(place: str, value: Any, values: _Values) -> str:
     if value is None:
         return f"({place} == null || (exists({place})) is unknown)"
     return _equal(place, value, values)
 
 
-def _equal(place: str, value: Any, values: dict[str, Any]) -> str:
+def _equal(place: str, value: Any, values: _Values) -> str:
     """Compare scalars natively, and arrays and objects part by part, since paths compare scalars only."""
     if isinstance(value, list):
-        parts = [_equal(f"{place}[{index}]", part, values) for index, part in enumerate(value)]
+        parts = [_equal(values.place(f"{place}[{index}]"), part, values) for index, part in enumerate(value)]
         return _all([f'({place}.type() == "array")', f"({place}.size() == {len(value)})", *parts])
     if isinstance(value, dict):
-        parts = [_equal(f"{place}.{_quote(key)}", part, values) for key, part in value.items()]
+        parts = [_equal(values.place(f"{place}.{_quote(key)}"), part, values) for key, part in value.items()]
         return _all([f'({place}.type() == "object")', _no_other_keys(place, value), *parts])
     return f"({place} == {_variable(value, values)})"
 
@@ -125,17 +151,17 @@ def _no_other_keys(place: str, value: dict[str, Any]) -> str:
     return f"(!exists({place}.keyvalue() ? (!{known})))"
 
 
-def _within(place: str, choices: list[Any], values: dict[str, Any]) -> str:
+def _within(place: str, choices: list[Any], values: _Values) -> str:
     """Compare with all choices of one type at once: a mix of types would make the whole comparison unknown."""
     parts = []
     for what, order in (("string", None), ("number", number), ("boolean", None)):
         if alike := sorted((choice for choice in choices if kind(choice) == what), key=order):
             parts.append(_among(place, what, alike, values))
     rest = [choice for choice in choices if kind(choice) in ("null", "array", "object")]
-    return _any(parts + [_equal_or_missing(place, choice, values) for choice in rest])
+    return _any(parts + [_equal_or_missing(values.place(place), choice, values) for choice in rest])
 
 
-def _among(place: str, what: str, alike: list[Any], values: dict[str, Any]) -> str:
+def _among(place: str, what: str, alike: list[Any], values: _Values) -> str:
     """Find a value among sorted ones of its type: a few by comparing with each, many by halving.
 
     A row without the key, or with another type there, must not reach the halving: unknown would visit every branch.
@@ -147,16 +173,17 @@ def _among(place: str, what: str, alike: list[Any], values: dict[str, Any]) -> s
     return _all([f"(!((exists({place})) is unknown))", f'({place}.type() == "{what}")', found])
 
 
-def _halved(place: str, alike: list[Any], most: int, values: dict[str, Any]) -> str:
+def _halved(place: str, alike: list[Any], most: int, values: _Values) -> str:
     if len(alike) <= most:
         return f"({place} == {_variable(alike, values)}[*])"
     half = len(alike) // 2
     middle = _variable(alike[half], values)
+    values.place(place)
     below, above = _halved(place, alike[:half], most, values), _halved(place, alike[half:], most, values)
     return f"((({place} < {middle}) && {below}) || (({place} >= {middle}) && {above}))"
 
 
-def _contains(place: str, value: Any, values: dict[str, Any]) -> str:
+def _contains(place: str, value: Any, values: _Values) -> str:
     element = f"(exists({place}[*] ? ({_equal('@', value, values)})))"
     if not isinstance(value, str):
         return element
@@ -201,9 +228,9 @@ def pattern_regex(pattern: str, *, any_letter_case: bool) -> str:
     return f"^{written}$"
 
 
-def _variable(value: Any, values: dict[str, Any]) -> str:
-    name = str(len(values))
-    values[name] = value
+def _variable(value: Any, values: _Values) -> str:
+    name = str(len(values.named))
+    values.named[name] = value
     return f'$"{name}"'
 
 

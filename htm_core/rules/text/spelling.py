@@ -29,6 +29,7 @@ ENGLISH = "english"
 # Words of so high a place in the order of frequency say nothing of what a question is about.
 NOISE = 150
 # A letter before or after which a word is a part of something else: an id, a path, an address, a number.
+BEFORE = 40  # characters before a word that are looked at
 _WORD = re.compile(r"(?<![\w'\u2019@#./\\:+-])[^\W\d_]+(?![\w@#/\\+]|[.:-][\w/])")
 _HYPHENATED = re.compile(r"(?<![\w@#./\\:+-])[^\W\d_]+(?:-[^\W\d_]+)+(?![\w@#/\\+]|[.:-][\w/])")
 _BESIDE = {
@@ -143,7 +144,8 @@ def _is_name(word: re.Match[str], question: str) -> bool:
     return (
         fold(word[0]) not in NO_NAMES
         and word[0][0].isupper()
-        and re.search(r"[^\s.?!:\"'(\u201c][\"'\u201d]?\s+$", question[: word.start()]) is not None
+        and re.search(r"[^\s.?!:\"'(\u201c][\"'\u201d]?\s+$", question[max(0, word.start() - BEFORE) : word.start()])
+        is not None
     )
 
 

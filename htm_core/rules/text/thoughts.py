@@ -92,6 +92,7 @@ def _said(text: str) -> Iterator[str]:
     parts: list[str] = []
     place = depth = code_until = 0
     has_thought = False
+    stop = len(text.rstrip())
     last_end = None  # of an inner thought, while an outer one goes on
     for mark in marks:
         if mark.start() < code_until:
@@ -111,8 +112,10 @@ def _said(text: str) -> Iterator[str]:
                 if _NEUTRAL.match(mark[0]):  # such marks are not nested
                     depth = 0
             elif not _NEUTRAL.match(mark[0]):
-                rest = text[mark.end() :].strip()
-                parts = [*parts, text[place : mark.start()]] if has_thought and not rest else []
+                if has_thought and mark.end() >= stop:
+                    parts.append(text[place : mark.start()])
+                else:
+                    parts = []
                 has_thought = True
             elif mark[0].startswith("<|") or mark[0].startswith("<channel"):
                 parts.append(text[place : mark.start()])  # the mark goes, what was said stays
