@@ -71,4 +71,4 @@ def arms(text: str | None, vector: Sequence[float] | None, *, mode: Mode) -> tup
 
 def check_text(text: object) -> str:
     """The text of a query, which has something in it."""
-    return validation.check_query(text, instead="use None to list by filters")
+    return validation.check_query(text, what="text", instead="use None to list by filters")

@@ -233,7 +233,7 @@ def session_titles(engine: Engine, sessions: Sequence[str]) -> dict[str, tuple[s
 
 def who_said(engine: Engine, text: str) -> list[Mention]:
     """Every mention of nodes that contain a text, newest first."""
-    wanted = " ".join(validation.check_query(text).split())
+    wanted = " ".join(validation.check_query(text, what="text").split())
 
     def work(connection: Connection) -> list[Mention]:
         """Read it in one transaction."""

@@ -25,7 +25,7 @@ from ..rules.limits import RESULTS
 from ..rules.ranking import Weights, weights_for
 from ..rules.relevance import CERTAIN
 from ..rules.text import query_signals, spelling
-from ..rules.text.asked import asked_in
+from ..rules.text.asked import asked_in, ends_of
 from ..rules.text.near_duplicates import copies
 from ..rules.text.passages import lexical_query
 from ..rules.text.phrases import quoted_phrases
@@ -89,6 +89,7 @@ def prepare(
 ) -> RecallQuery:
     """Check what `Memory.recall` was given; raises `InvalidInput`, and nothing is searched or embedded then."""
     text = validation.check_query(query)
+    query = ends_of(query)
     validation.check_choice(mode, get_args(Mode), what="mode")
     # Words alone are searched for as they are given.
     asked = None if mode == "text" else asked_in(query)

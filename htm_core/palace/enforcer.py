@@ -107,7 +107,7 @@ class Enforcer:
         `Settings.verb_timeout` and its readers and fetchers, and with `strict` `Ungrounded` when a layer could not be asked for
         a prompt that asks for something remembered.
         """
-        text = check_query(prompt)
+        text = check_query(prompt, what="question")
         said = self.detector(text)
         detection = said if isinstance(said, Detection) else Detection(bool(said), "the given detector")
         identity, first = self._identity()

@@ -102,7 +102,7 @@ class _WakeUpText:
 def wake_up(context: PalaceContext, *, budget: int, topic: str | None) -> WakeUp:
     """What a new session should know; see `Palace.wake_up`."""
     if topic is not None:
-        topic = check_query(topic, instead="leave topic out for that of the session")
+        topic = check_query(topic, what="topic", instead="leave topic out for that of the session")
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < 0:
         raise InvalidInput(f"expected budget to be a whole number of tokens, 0 or more, got {budget!r}")
     engine = context.engine

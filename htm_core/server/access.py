@@ -19,6 +19,7 @@ from .settings import Identity, ServerSettings, is_loopback
 
 LONGEST_SECRET = 200
 MOST_KNOWN = 10_000  # tokens that are remembered at once
+LOOKUPS = 4  # tokens that are looked up at once: more would take the threads and connections of those that are known
 CHALLENGE = 'Bearer realm="htm-memory"'
 
 
@@ -31,6 +32,7 @@ class Access:
     ) -> None:  # fmt: skip
         self._settings, self._database, self._executor, self._clock = settings, database, executor, clock
         self._known: OrderedDict[bytes, tuple[float, Identity]] = OrderedDict()
+        self._lookups = asyncio.Semaphore(LOOKUPS)
 
     async def identify(self, scope: Scope) -> Identity:
         """Whose memories a request is about; raises `Problem` for one that is nobody's."""
@@ -57,7 +59,8 @@ class Access:
         if known is not None and known[0] > self._clock():
             return known[1]
         loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(self._executor(), lambda: tokens.find(self._database(), secret))
+        async with self._lookups:
+            found = await loop.run_in_executor(self._executor(), lambda: tokens.find(self._database(), secret))
         if found is None:
             self._known.pop(digest, None)
             raise _not_valid()

@@ -81,6 +81,7 @@ class Application:
         self._verbs = Verbs(settings, self.memories, kept)
         self._at_work = 0
         self._ready: tuple[float, Problem | None] = (0.0, None)
+        self._looking = asyncio.Lock()
         self.is_draining = False
 
     def mount(self, mounted: Mounted) -> None:
@@ -214,21 +215,26 @@ class Application:
         """Raise `Problem` while the database gives no answer, its schema is another one, or the server is stopping."""
         if self.is_draining:
             raise Problem("stopping", "the server is stopping; ask another one", headers={"Retry-After": "2"})
-        at, problem = self._ready
-        if time.monotonic() - at > READY_FOR:
-            problem = None
-            look = asyncio.get_running_loop().run_in_executor(self._executor(), lambda: tokens.exists(self._database()))
-            try:
-                async with asyncio.timeout(READY_WITHIN):
-                    await look
-            except HTMError as error:
-                found = problem_of(error)
-                problem = Problem(found.code, "the database is not ready", status=503, headers={"Retry-After": "1"})
-            except TimeoutError:
-                problem = Problem("database_unavailable", "the database gives no answer", status=503)
-            self._ready = (time.monotonic(), problem)
+        async with self._looking:  # one look serves all who ask meanwhile
+            at, problem = self._ready
+            if time.monotonic() - at > READY_FOR:
+                problem = await self._look()
+                self._ready = (time.monotonic(), problem)
         if problem is not None:
             raise problem
+
+    async def _look(self) -> Problem | None:
+        """What keeps the database from answering; None where nothing does."""
+        look = asyncio.get_running_loop().run_in_executor(self._executor(), lambda: tokens.exists(self._database()))
+        try:
+            async with asyncio.timeout(READY_WITHIN):
+                await look
+        except HTMError as error:
+            found = problem_of(error)
+            return Problem(found.code, "the database is not ready", status=503, headers={"Retry-After": "1"})
+        except TimeoutError:
+            return Problem("database_unavailable", "the database gives no answer", status=503)
+        return None
 
 
 def _is_below(path: bytes, prefix: str) -> bool:

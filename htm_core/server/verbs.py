@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, unquote_to_bytes, urlencode
 from pydantic import ValidationError
 
 from ..api import arguments as wire
-from ..api.problems import Problem
+from ..api.problems import Problem, problem_of
 from ..api.routes import FoundRoute, Route, find
 from ..errors import InvalidInput, NotFound
 from ..memory import Memory
@@ -191,7 +191,7 @@ async def _answer(
 
 
 async def _call(route: Route, memory: Memory, given: Mapping[str, Any]) -> Any:
-    """Call a verb on the memory's threads, within its time."""
+    """Call a verb on the memory's threads, within its time; raises `Problem` that names the argument that it refuses."""
     handle, _, name = route.verb.rpartition(".")
     values = dict(given)
     twin: Any = memory.aio
@@ -199,7 +199,18 @@ async def _call(route: Route, memory: Memory, given: Mapping[str, Any]) -> Any:
         twin = twin.log(values.pop("session"))
     elif handle:
         twin = getattr(twin, handle)
-    return await getattr(twin, name)(**values)
+    try:
+        return await getattr(twin, name)(**values)
+    except InvalidInput as error:
+        raise _naming_argument(problem_of(error), route) from error
+
+
+def _naming_argument(problem: Problem, route: Route) -> Problem:
+    """A problem with the argument of a request that its sentence is about."""
+    named = problem.detail.removeprefix("expected ").partition(" ")[0]
+    if any(each.name == named for each in wire.parameters(route)):
+        problem.more["errors"] = [{"argument": named, "message": problem.detail}]
+    return problem
 
 
 def _conflict(conflict: Conflict, *, by_header: bool) -> Problem:

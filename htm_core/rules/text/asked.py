@@ -49,11 +49,9 @@ class AskedParts:
 
 def asked_in(text: str) -> AskedParts | None:
     """What a long message asks; None where it is short, or where nothing in it can be told from the rest."""
-    text = text.strip()
+    text = ends_of(text.strip())
     if len(text) < LONG:
         return None
-    if len(text) > 2 * REACH:
-        text = f"{text[:REACH]}\n\n{text[-REACH:]}"
     blocks = list(_own_blocks(text))
     if not blocks:
         return None
@@ -77,6 +75,11 @@ def asked_in(text: str) -> AskedParts | None:
         return None
     gist = rest if len(rest) <= 2 * GIST else f"{rest[:GIST]} … {rest[-GIST:]}"
     return AskedParts(parts, gist, surely=bool(marked))
+
+
+def ends_of(text: str) -> str:
+    """What is read of a message: all of it, or the beginning and the end of a very long one."""
+    return text if len(text) <= 2 * REACH else f"{text[:REACH]}\n\n{text[-REACH:]}"
 
 
 def asked_words(text: str) -> str:

@@ -14,6 +14,7 @@ from .rendering import Templates
 from .sign_in import SignIns, new_secret
 from .visit import Visit, address
 
+MOST_FORM = 16_000  # bytes of a form of somebody who is not known yet
 TRIES, AT_ONCE = 0.5, 20  # sign-ins a second from one address, and how many of them at once
 
 
@@ -35,7 +36,7 @@ class Entrance:
 
     async def sign_in(self, request: Request) -> Response:
         """Sign in by a token, or without one where the server asks for none."""
-        fields = await form_of(request, csrf=request.cookies.get(_form_cookie(request)))
+        fields = await form_of(request, csrf=request.cookies.get(_form_cookie(request)), most=MOST_FORM)
         client = request.scope.get("client")
         self._rate.take(client[0] if client else "-")
         wanted = fields.get("next")

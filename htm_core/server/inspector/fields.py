@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from datetime import datetime
 from urllib.parse import parse_qsl, urlsplit
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 
 from ...api.problems import Problem
 from ...errors import InvalidInput
 from ..http import header
+from ..memories import AT_ONCE
 from .sign_in import is_same
 
 MOST_QUERY = 16_000  # bytes
@@ -93,8 +95,8 @@ def query_of(request: Request) -> Fields:
     return Fields(raw)
 
 
-async def form_of(request: Request, *, csrf: str | None) -> Fields:
-    """The fields of a form that one of our own pages has sent; raises `Problem` for any other."""
+async def form_of(request: Request, *, csrf: str | None, most: int | None = None) -> Fields:
+    """The fields of a form that one of our own pages has sent, of at most so many bytes; raises `Problem` for any other."""
     _refuse_other_sites(request)
     kind = (header(request.scope, "content-type") or "").partition(";")[0].strip().lower()
     if kind != FORM:
@@ -105,7 +107,9 @@ async def form_of(request: Request, *, csrf: str | None) -> Fields:
         raise Problem(
             "bad_request", "expected a whole form in time, got a part of one, or one that is too large"
         ) from None
-    fields = Fields(body)
+    if most is not None and len(body) > most:
+        raise Problem("body_too_large", f"expected a form of at most {most:,} bytes, got {len(body):,}")
+    fields = Fields(body) if len(body) <= AT_ONCE else await run_in_threadpool(Fields, body)
     if not is_same(fields.get("csrf"), csrf):
         raise Problem("forbidden", "expected a form of this page, got one without its secret; load the page again")
     return fields

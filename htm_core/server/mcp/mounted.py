@@ -25,6 +25,8 @@ def mounted(memories: Memories, *, ignore_unknown: bool = False) -> Mounted:
     )  # fmt: skip
 
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["raw_path"].rstrip(b"/") != PATH.encode():
+            raise Problem("no_such_path", f"expected {PATH}, got {scope['raw_path'].decode('latin-1')!r:.80}")
         if scope["method"] != "POST":  # a request stands for itself: there is no stream to open, and no session to end
             raise Problem(
                 "method_not_allowed", f"expected POST, got {scope['method']!r:.40}", headers={"Allow": "POST"}
