@@ -45,7 +45,7 @@ IN_PYTHON: Mapping[Advice, str] = {
     "session": "pass session= here or to Memory(...)",
     "exact bytes": "payload= keeps the exact bytes",
     "log": "a message without text belongs in a log: Memory.log(session)",
-    "longest content": "or raise Settings.max_content",
+    "longest content": "Settings.max_content allows more",
 }
 
 

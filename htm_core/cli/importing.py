@@ -183,7 +183,7 @@ def import_source(
         name=source.name, format=source.format, turns=source.turns, reasons=source.reasons,
         skipped=sum(source.reasons.values()), sessions=source.sessions, titles=source.titles, examples=source.examples,
     )  # fmt: skip
-    turns = source.drafts()
+    turns = map(conversations.FirstTimes(memory._engine, source.conversations).dated, source.drafts())
     stale = conversations.older(memory._engine, source.conversations)
     while some := list(islice(turns, batch)):
         new, changed = new_and_changed(some, common=common, works=works)

@@ -6,20 +6,27 @@ user has forgotten stays so. A file that is older than what is known of its conv
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
 from itertools import islice
 from typing import Any
+from uuid import UUID
 
 from ..engine.engine import Engine
+from ..rules.identity import node_id
+from ..rules.redaction.values import redact_draft
 from ..rules.transcripts.turns import Conversation
 from ..store import forgetting, mentions
 from ..store.database import Connection
 from ..store.errors import attempts
+from ..types import Draft
 
 TAKEN_BACK = "htm:taken-back"  # who has forgotten what was taken back; no robot has such a name by accident
 AT_ONCE = 200  # conversations
 
+_Said = tuple[str | None, UUID | None, datetime | None]  # by whom, the node, and when
 Known = dict[str, list[dict[str, Any]]]
 
 
@@ -54,6 +61,48 @@ def follow(
         if (gone or back) and not dry_run:
             engine.emit("follow", hidden=len(gone), shown=len(back))
     return hidden
+
+
+class FirstTimes:
+    """Gives the turns of forked sessions the times at which they were said first, by which a copy is known as one.
+
+    A forked session repeats the turns of the session that it goes on from, with new times. It does so at its beginning: from the
+    first turn on that is another one, all are its own.
+    """
+
+    def __init__(self, engine: Engine, conversations: Iterable[Conversation]) -> None:
+        self._engine = engine
+        self._from = {each.session: each.forked_from for each in conversations if each.forked_from}
+        self._said: dict[str, list[_Said]] = {session: [] for session in self._from.values()}
+        self._ids = set[tuple[str, str]]()
+        self._copied: Counter[str] = Counter()
+        if self._said:
+            with engine.transaction() as connection:
+                rows = mentions.said_in(connection, list(self._said), owner=engine.owner, but=TAKEN_BACK)
+            for row in rows:
+                self._add(row["session"], row["external_id"], (row["role"], row["node_id"], row["at"]))
+
+    def dated(self, draft: Draft) -> Draft:
+        """A draft, with the time of the turn that it repeats where it does. They are to be given in the order of their files."""
+        session = draft.session or ""
+        if session not in self._from and session not in self._said:
+            return draft
+        node = node_id(self._engine.owner, redact_draft(draft, self._engine.redactor).content)
+        if (before := self._from.get(session)) is not None:
+            said, place = self._said[before], self._copied[session]
+            if place < len(said) and said[place][:2] == (draft.role, node):
+                self._copied[session] += 1
+                draft = replace(draft, at=said[place][2])
+            else:
+                del self._from[session]
+        if session in self._said:
+            self._add(session, draft.id or "", (draft.role, node, draft.at))
+        return draft
+
+    def _add(self, session: str, id: str, said: _Said) -> None:
+        if (session, id) not in self._ids:
+            self._ids.add((session, id))
+            self._said[session].append(said)
 
 
 def _batches(conversations: Iterable[Conversation]) -> Iterator[list[Conversation]]:

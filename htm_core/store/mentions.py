@@ -56,6 +56,13 @@ def of_conversations(connection: Connection, sessions: Sequence[str], *, owner: 
     ).fetchall()
 
 
+def said_in(connection: Connection, sessions: Sequence[str], *, owner: str, but: str) -> list[dict[str, Any]]:
+    """What was said in sessions, in its order: session, external_id, role, node_id, at; `but` what was forgotten by this one."""
+    return connection.execute(
+        load("mentions")["said_in"], {"owner": owner, "sessions": list(sessions), "but": but}
+    ).fetchall()
+
+
 def queue_copies(connection: Connection, entries: Sequence[Entry]) -> Callable[[], set[UUID]]:
     """Which of some just written mentions copy others, in whatever session; copies of what is forgotten are forgotten."""
     given = [entry for entry in entries if entry.is_dated or _is_made_to_be_unique(entry.external_id)]

@@ -22,6 +22,14 @@ select m.id, m.session, m.external_id, m.at, m.forgotten_at is not null as forgo
 where m.tenant = this_tenant() and m.owner = %(owner)s and m.session = any(%(sessions)s::text[])
   and m.external_id is not null and not starts_with(m.external_id, 'attached:') and not m.purged
 
+-- name: said_in
+-- What was said in sessions in its order, of messages with ids of their own, without the files that came with them.
+select m.session, m.external_id, m.role, m.node_id, m.at from mentions m
+where m.tenant = this_tenant() and m.owner = %(owner)s and m.session = any(%(sessions)s::text[])
+  and m.external_id is not null and not starts_with(m.external_id, 'attached:') and not m.purged
+  and m.forgotten_by is distinct from %(but)s
+order by m.session, m.seq
+
 -- name: copies
 -- Marks those of just written mentions that copy an earlier one of the same words by the same speaker, with the same id or at the same
 -- time, in whatever session. A copy of what is forgotten, in all its copies, is forgotten too.

@@ -14,7 +14,7 @@ from htm_core.cli import hook as hook_module
 from htm_core.cli.options import CommonOptions
 from tests.cli.conftest import Htm
 from tests.conftest import Make
-from tests.rules.test_conversation_trees import START, chatgpt, claude, claude_code, event, line, said
+from tests.rules.test_conversation_trees import START, chatgpt, claude, claude_code, event, line, minute, said
 
 # The second message of the user was edited: 2 and its answer 3 became 4 and 5.
 OLDER: list[int | None] = [None, 0, 1, 2]
@@ -132,6 +132,52 @@ def test_turns_of_codex_that_were_rolled_back_go(htm: Htm, tmp_path: Path) -> No
     assert words(htm) == ["One.", "1", "Three."]
 
 
+def forked(file: Path, *lines: dict[str, Any], id: str, of: str | None = None, named: bool = True, at: int = 0) -> Path:
+    """A session of Codex, or one that goes on from another and repeats its lines, written one after the other at its beginning."""
+    payload = {"id": id, **({"forked_from_id": of} if of and named else {})}
+    metas = [{"timestamp": minute(at).isoformat(), "type": "session_meta", "payload": payload}]
+    if of:
+        metas.append({**metas[0], "payload": {"id": of}})
+    file.write_text("".join(json.dumps(each) + "\n" for each in [*metas, *lines]))
+    return file
+
+
+FIRST = [said(1, "user", "My boat is called Nixe."), said(2, "assistant", "A fine name."), said(3, "user", "Yes."), said(4, "assistant", "Good.")]  # fmt: skip
+GOES_ON = [said(9, "user", "It lies at pier seven."), said(10, "user", "Yes.")]
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_forked_session_of_codex_repeats_what_was_said_and_says_it_no_second_time(
+    htm: Htm, tmp_path: Path, make: Make, named: bool
+) -> None:
+    repeated = [{**each, "timestamp": minute(8).isoformat()} for each in FIRST[:2]]
+    again = [{**each, "timestamp": minute(20).isoformat()} for each in [*repeated, *GOES_ON]]
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    forked(folder / "rollout-1.jsonl", *FIRST, id="one")
+    forked(folder / "rollout-2.jsonl", *repeated, *GOES_ON, id="two", of="one", named=named, at=8)
+    assert report(htm, folder)["imported"] == 8
+    third = forked(
+        tmp_path / "rollout-3.jsonl", *again, said(21, "user", "No."), id="three", of="two", named=named, at=20
+    )
+    for imported in (5, 0):
+        assert report(htm, third)["imported"] == imported
+    with make(user=None) as memory:
+        times = {(each.content, each.at) for each in memory.timeline()}
+        assert {at for text, at in times if text == "My boat is called Nixe."} == {minute(1)}
+        assert {at for text, at in times if text == "Yes."} == {minute(3), minute(10)}
+        boat = memory.recall("What is my boat called?", mode="text")[0].node
+        memory.forget(boat.id)
+        forked(tmp_path / "rollout-4.jsonl", *again, id="four", of="three", named=named, at=30)
+        report(htm, tmp_path / "rollout-4.jsonl")
+        assert "My boat is called Nixe." not in {each.content for each in memory.timeline()}
+
+
+def test_a_forked_session_whose_beginning_is_not_known_is_imported_whole(htm: Htm, tmp_path: Path) -> None:
+    file = forked(tmp_path / "rollout.jsonl", *FIRST, id="two", of="lost")
+    assert report(htm, file)["imported"] == 4
+
+
 def test_a_hook_follows_what_was_taken_back(
     make: Make, tenant: str, url: str | None, models: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -169,7 +215,7 @@ def test_a_message_of_megabytes_is_named_by_file_and_line_and_keeps_up_no_others
     file.write_text("".join(json.dumps({"content": each}) + "\n" for each in ("One.", "x" * 30_000_000, "Two.")))
     done = htm("import", file, "--no-wait")
     assert done.code == 1
-    assert "big.jsonl, line 2: expected at most 1,000,000 characters, got 30,000,000" in " ".join(done.out.split())
+    assert "big.jsonl, line 2: expected content of at most 1,000,000 characters, got 30,000,000" in " ".join(done.out.split())
     assert words(htm) == ["One.", "Two."]
 
 

@@ -346,8 +346,8 @@ def test_a_turn_that_cannot_be_stored_keeps_up_no_others(htm: Htm, tmp_path: Pat
     done = htm("import", file)
     assert done.code == 1
     assert "skipped 1: cannot be stored (1)" in done.out
-    assert "talk.jsonl, line 2: expected at most" in " ".join(done.out.split())
-    assert "expected at most 1,000,000 characters, got 1,000,001" in " ".join(done.out.split())
+    assert "talk.jsonl, line 2: expected content of at most" in " ".join(done.out.split())
+    assert "expected content of at most 1,000,000 characters, got 1,000,001" in " ".join(done.out.split())
     assert [each["content"] for each in htm("timeline", "--json").json] == ["Turn number 1.", "Turn number 3."]
     write(file, [turn(1, session="y" * 300)])
     assert "at most 255 characters" in htm("import", file).err

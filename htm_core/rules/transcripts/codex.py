@@ -9,7 +9,9 @@ A user who goes back some turns leaves a line that says how many: these hold no 
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import InvalidInput
@@ -42,6 +44,7 @@ _BEFORE = {
     "<recommended_plugins>": "</recommended_plugins>",
 }  # fmt: skip
 ASKED = "## My request for Codex:"  # where the user's own words begin after what an editor adds
+NEAR = 50  # lines between what an event and a message say of the same prompt, at most
 _BLANKS = 100  # between the two, at most
 _ADDED_BY_EDITOR = "# "  # how that begins
 WITHOUT_TEXT = {
@@ -65,23 +68,46 @@ class _Session:
 
     def __init__(self, name: str) -> None:
         self.name, self.said, self.of_subagent = name, False, False
+        self.forked_from: str | None = None
         self.about: dict[str, Any] = {"client": FORMAT}
         self.model: str | None = None
         self.ids = Occurrences(FORMAT)
 
     def meta(self, payload: Mapping[str, Any]) -> None:
         """Take the session's id and where it ran. A session that goes on from another one repeats its lines: the first counts."""
-        if self.said:
-            return
         id, git, source = payload.get("id"), payload.get("git"), payload.get("source")
+        if self.said:
+            if self.forked_from is None and isinstance(id, str) and id != self.name:
+                self.forked_from = id
+            return
+        before = payload.get("forked_from_id")
+        self.forked_from = before if isinstance(before, str) and before else None
         self.of_subagent = payload.get("thread_source") == "subagent" or (
             isinstance(source, dict) and "subagent" in source
         )
         self.said, self.name = True, id if isinstance(id, str) and id else self.name
         branch = git.get("branch") if isinstance(git, dict) else None
-        for field, found in (("cwd", payload.get("cwd")), ("branch", branch)):
+        for what, found in (("cwd", payload.get("cwd")), ("branch", branch)):
             if isinstance(found, str) and found:
-                self.about[field] = found
+                self.about[what] = found
+
+
+@dataclass(slots=True)
+class _Known:
+    """What users said in messages, rolled back or not: the words, and in which order."""
+
+    words: set[str] = field(default_factory=set)
+    said: list[tuple[int, str]] = field(default_factory=list)
+
+    def add(self, number: int, words: str) -> None:
+        """Note what the entry of this number says."""
+        self.words.add(words)
+        self.said.append((number, words))
+
+    def has(self, number: int, words: str) -> bool:
+        """Whether a message has these words, or one near the entry of this number has more or less of them."""
+        near = self.said[bisect_left(self.said, (number - NEAR,)) : bisect_right(self.said, (number + NEAR,))]
+        return words in self.words or any(words in each or each in words for _, each in near)
 
 
 def lines(values: Iterable[tuple[str, Any]], name: str) -> Iterator[Entry]:
@@ -91,7 +117,7 @@ def lines(values: Iterable[tuple[str, Any]], name: str) -> Iterator[Entry]:
     heard = list[
         tuple[int, str, Any, str]
     ]()  # what events say that the user said: before which entry, where, when and what
-    known = set[str]()  # what users said in messages, rolled back or not
+    known = _Known()
     taken_back = set[str]()
     for where, value in values:
         if isinstance(value, InvalidInput):
@@ -105,7 +131,7 @@ def lines(values: Iterable[tuple[str, Any]], name: str) -> Iterator[Entry]:
         except InvalidInput as error:
             entries.append(entry := not_understood(error, where=where))
         if isinstance(entry, Turn) and entry.role == "user":
-            known.add(entry.content.strip())
+            known.add(len(entries) - 1, entry.content.strip())
         payload = value.get("payload")
         if value.get("type") == "event_msg" and isinstance(payload, dict):
             if payload.get("type") == "thread_rolled_back":
@@ -118,7 +144,8 @@ def lines(values: Iterable[tuple[str, Any]], name: str) -> Iterator[Entry]:
     turns = [each for each in entries if isinstance(each, Turn)]
     held, times = frozenset(each.id or "" for each in turns), [each.at for each in turns if each.at is not None]
     yield Conversation(
-        session=session.name, ids=held, taken_back=frozenset(taken_back) - held, at=max(times, default=None)
+        session=session.name, ids=held, taken_back=frozenset(taken_back) - held, at=max(times, default=None),
+        forked_from=session.forked_from,
     )  # fmt: skip
 
 
@@ -139,16 +166,16 @@ def _roll_back(entries: list[Turn | Skip], turns: Any) -> set[str]:
 
 
 def _only_heard(
-    entries: list[Turn | Skip], number: int, text: str, session: _Session, known: set[str], *, time: Any, where: str
+    entries: list[Turn | Skip], number: int, text: str, session: _Session, known: _Known, *, time: Any, where: str
 ) -> None:
     """Take a user's words from an event where no message has them."""
     said = _asked(_after_context(text)).strip()
     unknown = isinstance(entries[number], Skip) and entries[number].reason != TAKEN_BACK  # type: ignore[union-attr]
     if not unknown or session.of_subagent or not has_words(said) or said.startswith(WRITTEN):
         return
-    if said in known or any(said in each or each in said for each in known):
+    if known.has(number, said):
         return
-    known.add(said)
+    known.words.add(said)
     try:
         at = iso_time(time, where=where)
     except InvalidInput:

@@ -73,7 +73,8 @@ class Conversation:
     """What a file says of one conversation as it is now, so that what was taken back in it can go.
 
     `ids` are those of the messages that hold, `taken_back` of those that the file has and that hold no more, and `at` is when it
-    was last changed. With `whole` the file has all of it: what it does not have at all was deleted.
+    was last changed. With `whole` the file has all of it: what it does not have at all was deleted. `forked_from` is the session
+    whose turns it repeats at its beginning, with new times.
     """
 
     session: str
@@ -81,6 +82,7 @@ class Conversation:
     taken_back: frozenset[str] = frozenset()
     at: datetime | None = None
     whole: bool = False
+    forked_from: str | None = None
 
 
 Entry: TypeAlias = Turn | Skip | Conversation
