@@ -215,7 +215,9 @@ def test_a_message_of_megabytes_is_named_by_file_and_line_and_keeps_up_no_others
     file.write_text("".join(json.dumps({"content": each}) + "\n" for each in ("One.", "x" * 30_000_000, "Two.")))
     done = htm("import", file, "--no-wait")
     assert done.code == 1
-    assert "big.jsonl, line 2: expected content of at most 1,000,000 characters, got 30,000,000" in " ".join(done.out.split())
+    assert "big.jsonl, line 2: expected content of at most 1,000,000 characters, got 30,000,000" in " ".join(
+        done.out.split()
+    )
     assert words(htm) == ["One.", "Two."]
 
 

@@ -306,3 +306,13 @@ def _pieces(path: str) -> Iterator[tuple[str, bool]]:
         text, place = json.JSONDecoder().raw_decode(path, start)
         yield text, True
     yield path[place:], False
+
+
+@pytest.mark.parametrize("inner", [{}, {"x": 1}, {"$not": {}}, {"$or": [{}, {"$and": [{}, {}]}]}])
+@pytest.mark.parametrize("key", ["e\u0301", "a.b", "e\u0301.b"])
+def test_keys_of_several_forms_within_each_other_are_refused_and_not_counted_to_the_end(key: str, inner: Any) -> None:
+    """Each level doubles what is written: with thirty of them it would be counted for hours."""
+    for _ in range(28):
+        inner = {key: {"$has": inner}}
+    with pytest.raises(InvalidInput, match="where"):
+        compile_where(inner)

@@ -61,7 +61,7 @@ def compile_where(where: Mapping[str, Any] | None) -> Filter:
     Raises `InvalidInput` naming the place, what came and what is known. None and {} let everything pass.
     """
     condition = _all_of(where, "where", WHERE_LEVELS) if where is not None else And(())
-    if _count(condition) > WHERE_CONDITIONS:
+    if _has_too_many(condition):
         raise InvalidInput(
             f"where: expected at most {WHERE_CONDITIONS:,} conditions, got more (one on a dotted key counts twice, and inside "
             'of $has again); for many values of one key use {"key": {"$in": [...]}}.'
@@ -81,13 +81,26 @@ def compile_where(where: Mapping[str, Any] | None) -> Filter:
     )
 
 
-def _count(condition: Condition) -> int:
-    """How many conditions PostgreSQL reads: those on a dotted key are written twice, with all that they hold."""
-    if isinstance(condition, Not):
-        return _count(condition.part)
-    if isinstance(condition, And | Or):
-        return sum(map(_count, condition.parts))
-    return (2 if "." in condition.key else 1) * (_count(condition.part) if isinstance(condition, Has) else 1)
+def _has_too_many(condition: Condition) -> bool:
+    """Whether PostgreSQL would read too many conditions: those on a dotted key are written twice, with all that they hold.
+
+    It stops there: what is within several forms of a key comes once for each of them, at each level.
+    """
+    left, conditions, seen = [(condition, 1)], 0, 0
+    while left and conditions <= WHERE_CONDITIONS and seen <= 4 * WHERE_CONDITIONS:
+        each, times = left.pop()
+        seen += 1
+        if isinstance(each, Not):
+            left.append((each.part, times))
+        elif isinstance(each, And | Or):
+            left.extend((part, times) for part in each.parts)
+        else:
+            times *= 2 if "." in each.key else 1
+            if isinstance(each, Has):
+                left.append((each.part, times))
+            else:
+                conditions += times
+    return bool(left) or conditions > WHERE_CONDITIONS
 
 
 def _all_of(where: Any, at: str, depth: int) -> Condition:
