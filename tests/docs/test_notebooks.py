@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
+import sys
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from packaging.requirements import Requirement
 
 from tests.docs.markdown import ROOT
 
@@ -74,7 +80,57 @@ def test_it_tells_a_newcomer_what_to_do_before_the_first_code(path: Path) -> Non
     cells = read(path).cells
     assert cells[0].cell_type == "markdown"
     assert cells[0].source.startswith("# ")
-    assert "pip install" in "".join(cell.source for cell in cells[:3])
+    told = "".join(cell.source for cell in cells[:2])
+    assert "pip install -e" in told, "the package is on no index yet"
+    assert "jupyter" in told
+
+
+@each_notebook
+def test_what_it_imports_comes_with_what_it_tells_to_install(path: Path) -> None:
+    notebook = read(path)
+    told = "".join(cell.source for cell in notebook.cells[:2])
+    [extras, others] = re.findall(r'pip install -e "\.\[([\w,]+)\]"([^`]*)`', told)[0]
+    wanted = [
+        "ipykernel",
+        *others.split(),
+        *re.findall(r"pip install ([\w-]+)`", told),
+    ]  # Jupyter brings IPython's kernel
+    installed = brought("htm-memory", frozenset(extras.split(","))).union(*(brought(name) for name in wanted))
+    for cell in code_cells(notebook):
+        source = re.sub(r"^(\s*)await ", r"\1", cell.source, flags=re.M)
+        for node in ast.walk(ast.parse(source)):
+            names = (
+                [each.name for each in node.names]
+                if isinstance(node, ast.Import)
+                else [node.module or ""]
+                if isinstance(node, ast.ImportFrom)
+                else []
+            )
+            for name in {name.partition(".")[0] for name in names} - sys.stdlib_module_names:
+                providers = {normal(each) for each in packages_distributions().get(name, [name])}
+                assert providers & (installed | {"htm-memory"}) or name.startswith("htm_"), f"{name} is not installed"
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+@cache
+def brought(name: str, extras: frozenset[str] = frozenset()) -> frozenset[str]:
+    """What installing a distribution with extras brings, itself included, as far as it is installed here."""
+    found, ahead = set[str](), [(name, extras)]
+    while ahead:
+        each, wanted = ahead.pop()
+        if normal(each) in found:
+            continue
+        found.add(normal(each))
+        with suppress(PackageNotFoundError):
+            for line in requires(each) or ():
+                requirement = Requirement(line)
+                marker = requirement.marker
+                if marker is None or any(marker.evaluate({"extra": extra}) for extra in wanted or {""}):
+                    ahead.append((requirement.name, frozenset(requirement.extras)))
+    return frozenset(found)
 
 
 def test_the_tutorials_are_there() -> None:
