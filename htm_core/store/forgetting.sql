@@ -67,12 +67,18 @@ where case when %(times)s::timestamptz[] is null then m.forgotten_at is null or 
   and (m.node_id = any(%(nodes)s::uuid[])) is not true
 order by m.id
 
--- name: quoted_texts
--- The texts of nodes that somebody has said or noted, and no assistant or tool alone, with the times at which they were forgotten.
-select n.id, n.content, array_agg(distinct m.forgotten_at) filter (where m.forgotten_at is not null) as times,
-       coalesce(bool_or((m.role in ('assistant', 'tool')) is not true) filter (where m.id is not null), false) as is_told
-from nodes n left join mentions m on m.tenant = n.tenant and m.node_id = n.id
-where n.tenant = this_tenant() and n.id = any(%(nodes)s::uuid[]) group by n.id, n.content
+-- name: texts_of_nodes
+select id, content from nodes where tenant = this_tenant() and id = any(array(select each_id(%(nodes)s::uuid[])))
+
+-- name: told_nodes
+-- Those of some nodes that somebody has said or noted, and no assistant or tool alone.
+select distinct m.node_id as id from mentions m
+where m.tenant = this_tenant() and m.node_id = any(array(select each_id(%(nodes)s::uuid[])))
+  and (m.role in ('assistant', 'tool')) is not true
+
+-- name: times_forgotten
+select distinct m.forgotten_at as time from mentions m
+where m.tenant = this_tenant() and m.node_id = any(array(select each_id(%(nodes)s::uuid[]))) and m.forgotten_at is not null
 
 -- name: forget_quotes
 update mentions set forgotten_at = %(at)s, forgotten_by = %(by)s, withdrawn = false

@@ -45,8 +45,7 @@ def restore(connection: Connection, back: Sequence[UUID], *, owner: str, times: 
 
 def times_forgotten(connection: Connection, group: Sequence[UUID]) -> list[datetime]:
     """When the mentions of nodes were forgotten."""
-    rows = connection.execute(load("forgetting")["quoted_texts"], {"nodes": list(group)})
-    return [time for row in rows for time in row["times"] or ()]
+    return [row["time"] for row in connection.execute(load("forgetting")["times_forgotten"], {"nodes": list(group)})]
 
 
 def erase(connection: Connection, ids: Sequence[UUID], *, owner: str, told: Collection[UUID]) -> dict[str, list[UUID]]:
@@ -95,14 +94,16 @@ def _quotes(
     """
     if not quoted:
         return []
-    rows = connection.execute(load("forgetting")["quoted_texts"], {"nodes": list(quoted)})
-    known = [row["content"] for row in rows if (row["is_told"] if told is None else row["id"] in told)]
+    statements, nodes, is_erased = load("forgetting"), {"nodes": list(quoted)}, told is not None
+    if told is None:
+        told = {row["id"] for row in connection.execute(statements["told_nodes"], nodes)}
+    known = [row["content"] for row in connection.execute(statements["texts_of_nodes"], nodes) if row["id"] in told]
     texts = [text for text in known if len(lexical_text(text).split()) >= WORDS]
     values = {
         "owners": _owners(connection, owner),
         "nodes": list(quoted),
         "times": None if times is None else list(times),
-        "erased": told is not None,
+        "erased": is_erased,
         "texts": texts,
         "escaped": [json.dumps(text)[1:-1].encode("ascii") for text in texts],
     }
