@@ -77,6 +77,7 @@ class MemoryPart:
         reserved = max(min(left, ROOM_BEYOND_BUDGET), left - reserve)
 
         def block_for(window: Sequence[AnyMessage]) -> str:
+            """The block beside this window."""
             found = self._recalled(window, messages, room=min(reserve, left - reserved) - dated)
             return memory_block([known, found], today=today, token=self.context.token)
 

@@ -85,6 +85,7 @@ class RequestBuilder:
         beside = profiled + (reserve + dated if reserve else 0)
 
         def filled(taken: int) -> tuple[list[ChatMessage], str]:
+            """The window beside so many tokens, and the block beside it."""
             window, files = self._window(entries, room - taken)
             asked = max((at for at, each in enumerate(window) if each.role == MessageRole.USER), default=len(window))
             recalled = recalled_text(

@@ -131,6 +131,7 @@ def test_a_thing_is_locked_by_one_transaction_at_a_time_and_nothing_is_left(
         with database.transaction(tenant) as connection:
             locks.take(connection, "key", ("", "a"), ("", "b"))
             locks.take(connection, "key", ("", "b"))  # again, as a writer does that looked at a key before
+            connection.execute("select 1")  # with what a writer does next, the locks are there
             inside += 1
             most = max(most, inside)
             time.sleep(0.01)

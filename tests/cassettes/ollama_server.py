@@ -90,7 +90,9 @@ def filled(schema: dict[str, Any]) -> dict[str, Any]:
 
 def repeated(messages: list[dict[str, Any]]) -> str:
     """The line among messages that has most words of the last one."""
-    *shown, question = (each.get("content", "") for each in messages)
+    *shown, last = (each.get("content", "") for each in messages)
+    *block, question = re.split(r"</memory-\d+>\n", last)
+    shown += block
     words = set(re.findall(r"\w{3,}", question.lower()))
     lines = [line for text in shown for line in text.splitlines() if not line.endswith("?")]
     return max(lines, key=lambda line: len(words & set(re.findall(r"\w{3,}", line.lower()))), default="Noted.")
