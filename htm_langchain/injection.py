@@ -83,10 +83,12 @@ class MemoryPart:
 
         everything = fit(rest, room=sys.maxsize, has_system_prompt=has_system_prompt, counts=self.counts)
         window = fit(rest, room=reserved, has_system_prompt=has_system_prompt, counts=self.counts)
-        if self.counts(window) < self.counts(everything):
+        whole = self.counts(everything)
+        if self.counts(window) < whole:
             block = block_for(everything)
-            if self.counts(everything) + self._cost(block) <= room:
-                window = everything
+            if whole + self._cost(block) <= room:
+                self.conversation.outgrown = False
+                return [*opening, *everything], block
         self.conversation.outgrown = len(window) < len(everything)
         return [*opening, *window], block_for(window)
 
