@@ -14,17 +14,9 @@ from htm_core.integration.attachments import stands_in
 from htm_core.integration.hit_metadata import KEY
 from htm_core.integration.memory_block import UNDERSTOOD, Inject, memory_block, today_of
 from htm_core.integration.origin import Origin
-from htm_core.integration.overview import overview_block
+from htm_core.integration.overview import recalled_block
 from htm_core.integration.profile_block import profile_block
-from htm_core.integration.prompt_block import (
-    Passage,
-    build_block,
-    day_of,
-    label_of,
-    note_of,
-    said_often,
-    undated,
-)
+from htm_core.integration.prompt_block import Passage, day_of, label_of, note_of, said_often, undated
 
 from .attachments import files_of
 from .conversation import Conversation, TurnContext
@@ -134,33 +126,20 @@ def recalled_text(
 ) -> str:
     """A block with the best `limit` of what was recalled and is not `shown` anyway, in at most `room` tokens.
 
-    Empty when nothing is left. `token` is that of the turn's fence. See `htm_core.integration.prompt_block.build_block`.
+    Empty when nothing is left. `token` is that of the turn's fence. See `htm_core.integration.overview.recalled_block`.
     """
-    passages = [_passage_of(each) for each in found]
-    head = found[0].metadata[KEY].get(OVERVIEW) if found else None
-    if head is not None:
-        worths = [each.metadata[KEY]["score"] for each in found]
-        return overview_block(
-            list(zip(passages, worths, strict=True)),
-            head=head,
-            warning=WARNING,
-            token=token,
-            shown=shown,
-            room=room,
-            count=lambda text: counts([inserted(text)]),
-        )
-    return build_block(
-        passages,
+    first = found[0].metadata[KEY] if found else {}
+    return recalled_block(
+        [(_passage_of(each), each.metadata[KEY].get("score", 0.0)) for each in found],
         question=question,
+        head=first.get(OVERVIEW),
+        note=note_of(degraded=first.get("degraded"), timeframe=first.get("timeframe")),
         warning=WARNING,
         token=token,
         shown=shown,
         limit=limit,
         room=room,
         count=lambda text: counts([inserted(text)]),
-        note=note_of(degraded=found[0].metadata[KEY]["degraded"], timeframe=found[0].metadata[KEY]["timeframe"])
-        if found
-        else None,
     )
 
 

@@ -15,7 +15,7 @@ from llama_index.core.memory.types import BaseMemory
 from llama_index.core.utils import get_tokenizer
 from pydantic import Field, PrivateAttr, SecretStr, field_serializer, field_validator
 
-from htm_core import Draft, Hit, HTMError, InvalidInput, Memory, ProfileLine, Ungrounded
+from htm_core import Draft, HTMError, InvalidInput, Memory, ProfileLine, Recall, Ungrounded
 from htm_core.integration.choices import NAMES, Choices, TimeframeLike, check_choices
 from htm_core.integration.deadline import MemorySkipped
 from htm_core.integration.follow_ups import SaidBefore, in_full
@@ -109,7 +109,7 @@ class HTMMemory(BaseMemory):
 
     _given: Memory | None = PrivateAttr(default=None)
     _memory: Memory | None = PrivateAttr(default=None)
-    _recalled: tuple[object, Sequence[Hit]] | None = PrivateAttr(default=None)
+    _recalled: tuple[object, Recall] | None = PrivateAttr(default=None)
     _profile: KnownProfile = PrivateAttr(default_factory=KnownProfile)
     _profile_turn: str | None = PrivateAttr(default=None)
     _token: str = PrivateAttr(default_factory=new_token)
@@ -326,7 +326,7 @@ class HTMMemory(BaseMemory):
         asked = with_sent_before(entries, question)
         # Where the answer is to be that there is no evidence, nothing else may look like evidence.
         hits = (
-            ()
+            Recall(query=asked)
             if consulted and consulted.refusal
             else self._recall(asked, turn, choices, speaker=speaker_of(input), before=before)
         )
@@ -513,10 +513,10 @@ class HTMMemory(BaseMemory):
 
     def _recall(
         self, question: str, turn: str | None, choices: Choices, *, speaker: str | None, before: Sequence[SaidBefore]
-    ) -> Sequence[Hit]:
+    ) -> Recall:
         """The hits for a question; recalled once for each time that it is said."""
         if not question or not choices.limit:
-            return ()
+            return Recall(query=question)
         key = (question, turn, choices, speaker, forgettings(self.memory))
         if turn is None or self._recalled is None or self._recalled[0] != key:
             hits = recall_for_prompt(

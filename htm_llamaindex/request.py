@@ -8,7 +8,7 @@ from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
-from htm_core import Hit, Memory, ProfileLine
+from htm_core import Memory, ProfileLine, Recall
 from htm_core.integration.attachments import without_shown_files
 from htm_core.integration.memory_block import memory_block, today_of
 from htm_core.integration.profile_block import profile_block
@@ -32,7 +32,7 @@ RECALL_SHARE = 1 / 3
 class Known:
     """What memory knows about a question: the hits, what is known of the user, and the token of the turn's fence."""
 
-    hits: Sequence[Hit]
+    hits: Recall
     profile: Sequence[ProfileLine]
     token: str
 

@@ -16,13 +16,8 @@ from htm_core.integration.choices import Choices, TimeframeLike, check_choices
 from htm_core.integration.follow_ups import SaidBefore
 from htm_core.integration.hit_metadata import KEY, hit_metadata
 from htm_core.integration.origin import trusted
-from htm_core.integration.overview import Overview, overview_block, recall_or_overview
-from htm_core.integration.prompt_block import (
-    EXTRA_HITS,
-    build_block,
-    note_of,
-    passage_of,
-)
+from htm_core.integration.overview import Overview, recall_or_overview, recalled_block
+from htm_core.integration.prompt_block import EXTRA_HITS, note_of, passage_of
 from htm_core.integration.scope import check_memory, check_user, scope_of
 
 from .filters import where_of
@@ -185,7 +180,7 @@ def recall_for_prompt(
     rewrite: Callable[[str], str] | None = None,
     speaker: str | None = None,
     before: Sequence[SaidBefore] = (),
-) -> Sequence[Hit]:
+) -> Recall:
     """What memory knows about a question, a few hits more than the limit, since those that are shown anyway are skipped.
 
     `run` does the recall in the time that a turn has. `rewrite` makes the query of the question. `speaker` is who asks, where
@@ -195,7 +190,7 @@ def recall_for_prompt(
     """
     query = rewritten(question, rewrite)
     if not query.strip():
-        return ()
+        return Recall(query=query)
     try:
         found = run(
             lambda: recall_or_overview(
@@ -211,7 +206,7 @@ def recall_for_prompt(
         )
     except (HTMError, TimeoutError) as error:
         tell_degraded("recall", error, instead=without)
-        return ()
+        return Recall(query=query)
     return trusted(found, min_trust)
 
 
@@ -230,7 +225,7 @@ def rewritten(question: str, rewrite: Callable[[str], str] | None) -> str:
 
 
 def recalled_text(
-    found: Sequence[Hit],
+    found: Recall,
     question: str,
     *,
     token: str,
@@ -239,28 +234,16 @@ def recalled_text(
     room: int,
     count_tokens: CountTokens,
 ) -> str:
-    """A block of recalled passages (see `htm_core.integration.prompt_block.build_block`); empty when nothing is left."""
-    if isinstance(found, Overview):
-        return overview_block(
-            [(passage_of(hit), hit.score) for hit in found],
-            head=found.head,
-            warning=WARNING,
-            token=token,
-            shown=shown,
-            room=room,
-            count=count_tokens,
-        )
-    passages = (passage_of(hit) for hit in found)
-    return build_block(
-        passages,
+    """A block of what was recalled (see `htm_core.integration.overview.recalled_block`); empty when nothing is left."""
+    return recalled_block(
+        [(passage_of(hit), hit.score) for hit in found],
         question=question,
+        head=found.head if isinstance(found, Overview) else None,
+        note=note_of(degraded=found.degraded, timeframe=found.timeframe.note if found.timeframe else None),
         warning=WARNING,
         token=token,
         shown=shown,
         limit=limit,
         room=room,
         count=count_tokens,
-        note=note_of(degraded=found.degraded, timeframe=found.timeframe.note if found.timeframe else None)
-        if isinstance(found, Recall)
-        else None,
     )

@@ -97,12 +97,10 @@ def stands_in(places: Iterable[Sequence[str]], *, session: str | None, shown: Co
     return any(at == session and id in shown for at, id in places)
 
 
-def without_shown_files(found: Sequence[Hit], *, session: str | None, shown: Collection[str]) -> Sequence[Hit]:
+def without_shown_files(found: Recall, *, session: str | None, shown: Collection[str]) -> Recall:
     """Hits without the parts of files that a model sees anyway: those of the messages with these ids in a session."""
     kept = tuple(hit for hit in found if not stands_in(attached_to(hit), session=session, shown=shown))
-    if len(kept) == len(found):
-        return found
-    return replace(found, hits=kept) if isinstance(found, Recall) else kept
+    return found if len(kept) == len(found) else replace(found, hits=kept)
 
 
 def _read(block: FileBlock, *, source: Source) -> Attachment:

@@ -122,12 +122,10 @@ def _without_doubted(hit: Hit, min_trust: int) -> Hit:
     return replace(hit, before=None) if hit.before is not None and hit.before.trust < min_trust else hit
 
 
-def outside_palace(found: Sequence[Hit]) -> Sequence[Hit]:
+def outside_palace(found: Recall) -> Recall:
     """What was recalled, without what a palace keeps: it has its say by itself, with its doubt, or that it has nothing."""
     kept = tuple(hit for hit in found if not is_of_palace(hit.node.metadata))
-    if len(kept) == len(found):
-        return found
-    return replace(found, hits=kept) if isinstance(found, Recall) else kept
+    return found if len(kept) == len(found) else replace(found, hits=kept)
 
 
 def is_of_palace(metadata: Mapping[str, Any]) -> bool:

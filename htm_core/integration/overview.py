@@ -21,7 +21,7 @@ from ..rules.text.overview_questions import OverviewQuestion, asked_time, asks_n
 from ..types import Hit, Recall, Scope
 from .choices import Choices
 from .follow_ups import SaidBefore, joined, queries_of
-from .prompt_block import EXCERPT, TAG, Passage
+from .prompt_block import EXCERPT, TAG, Passage, build_block
 from .short_replies import with_questions
 
 LAST = "The last conversation before this one"
@@ -74,6 +74,31 @@ def recall_or_overview(
     if scope != "tenant":
         found = _with_what_was_said(memory, question, found, most=max(1, limit // 2), in_session=scope == "session")
     return with_questions(memory, found, first=2 * choices.limit, scope=scope)
+
+
+def recalled_block(
+    found: Sequence[tuple[Passage, float]],
+    *,
+    question: str,
+    head: str | None,
+    note: str | None,
+    warning: str,
+    token: str,
+    shown: Collection[str],
+    limit: int,
+    room: int,
+    count: Callable[[str], int],
+) -> str:
+    """A block of what `recall_or_overview` found, each with its score: an `overview_block` below a `head`, else a `build_block`.
+
+    `note` and `limit` are of the latter alone. See there for the arguments.
+    """
+    if head is not None:
+        return overview_block(found, head=head, warning=warning, token=token, shown=shown, room=room, count=count)
+    return build_block(
+        [passage for passage, _ in found], question=question, warning=warning, token=token, shown=shown, limit=limit,
+        room=room, count=count, note=note,
+    )  # fmt: skip
 
 
 def overview_block(
