@@ -309,12 +309,14 @@ class SupersedeHandler:
         self._database = database
 
     def do(self, claimed: Mapping[str, Sequence[ClaimedJob]]) -> None:
-        """Compare each node with its nearest, in a transaction of its own: an edge that is there already is not made again."""
+        """Compare each node with its nearest; no transaction is open meanwhile. An edge that is there already is not made again."""
         for tenant, job in _each(claimed):
             [node] = _nodes([job])
             with self._database.transaction(tenant, role="htm_worker") as connection:
                 said = supersession.subject(connection, node)
-                edges = [] if said is None else self._edges(connection, said)
+                near = [] if said is None else _nearest(connection, said)
+            edges = [] if said is None else _edges(said, near)
+            with self._database.transaction(tenant, role="htm_worker") as connection:
                 if jobs.finish(connection, [job]) and said is not None and edges:
                     supersession.insert(connection, edges, owner=said.owner, judge=BY_RULES)
                 supersession.make_judge_due(connection, node)
@@ -324,21 +326,6 @@ class SupersedeHandler:
     def answers(self) -> bool:
         """Say yes: no model is needed."""
         return True
-
-    def _edges(self, connection: Connection, said: ComparedNode) -> list[NewEdge]:
-        """What is to be noted of a node and those nearest to it, whichever of the two was said first."""
-        if not _is_heard(said):
-            return []
-        words = lexical_query(said.content[:COMPARED_LENGTH])
-        near = supersession.candidates(connection, said.id, words=words, limit=COMPARED, owner=said.owner)
-        heard = [other for other in near if _is_heard(other)]
-        among = _judged_among(said, heard)
-        edges = (
-            _edge(older, newer, among=among.get(other.id))
-            for other in heard
-            for older, newer in [sorted((said, other), key=_said_at)]
-        )
-        return [edge for edge in edges if edge is not None]
 
 
 class JudgeHandler:
@@ -385,6 +372,26 @@ def _is_heard(said: ComparedNode) -> bool:
 
 def _said_at(said: ComparedNode) -> tuple[datetime, UUID]:
     return said.at, said.mention_id
+
+
+def _nearest(connection: Connection, said: ComparedNode) -> list[ComparedNode]:
+    """The nodes that a node is compared with."""
+    if not _is_heard(said):
+        return []
+    words = lexical_query(said.content[:COMPARED_LENGTH])
+    near = supersession.candidates(connection, said.id, words=words, limit=COMPARED, owner=said.owner)
+    return [other for other in near if _is_heard(other)]
+
+
+def _edges(said: ComparedNode, near: Sequence[ComparedNode]) -> list[NewEdge]:
+    """What is to be noted of a node and those nearest to it, whichever of the two was said first."""
+    among = _judged_among(said, near)
+    edges = (
+        _edge(older, newer, among=among.get(other.id))
+        for other in near
+        for older, newer in [sorted((said, other), key=_said_at)]
+    )
+    return [edge for edge in edges if edge is not None]
 
 
 def _judged_among(said: ComparedNode, near: Sequence[ComparedNode]) -> dict[UUID, ChangeJudgement]:

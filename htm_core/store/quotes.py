@@ -19,8 +19,8 @@ from .database import Connection, Row
 from .queries import load
 from .records import Entry
 
-# A text of fewer words stands in other texts by chance.
-WORDS = 4
+# A text of fewer words stands in other texts by chance, unless it is longer than so many characters.
+WORDS, BY_CHANCE = 4, 500
 _ID = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?!\][.;])"
 )  # as functions/quotes.sql has it
@@ -98,7 +98,7 @@ def _quotes(
     if told is None:
         told = {row["id"] for row in connection.execute(statements["told_nodes"], nodes)}
     known = [row["content"] for row in connection.execute(statements["texts_of_nodes"], nodes) if row["id"] in told]
-    texts = [text for text in known if len(lexical_text(text).split()) >= WORDS]
+    texts = [text for text in known if len(text) > BY_CHANCE or len(lexical_text(text).split()) >= WORDS]
     values = {
         "owners": _owners(connection, owner),
         "nodes": list(quoted),

@@ -14,7 +14,8 @@ select * from supersession_candidates(%(node)s, %(words)s, %(limit)s)
 
 -- name: insert
 -- An edge that is there stays as it is, undone or not; said again, it holds from then. One that the rules made before they knew
--- all that the newer saying may be about gets the higher confidence, unless somebody has decided about it.
+-- all that the newer saying may be about gets the higher confidence, unless somebody has decided about it. What was forgotten or erased
+-- while it was judged gets none.
 with given as (
   select * from unnest(%(ids)s::uuid[], %(newer)s::uuid[], %(older)s::uuid[], %(relations)s::text[], %(confidences)s::float8[],
                        %(reasons)s::text[], %(holds_from)s::timestamptz[])
@@ -22,7 +23,10 @@ with given as (
 made as (
   insert into supersessions as s (tenant, id, newer, older, owner, relation, confidence, reason, judge, holds_from)
   select this_tenant(), g.id, g.newer, g.older, %(owner)s, g.relation, g.confidence, g.reason, %(judge)s, g.holds_from
-  from given g order by g.newer, g.older
+  from given g
+  join nodes a on a.tenant = this_tenant() and a.id = g.newer and a.live
+  join nodes b on b.tenant = this_tenant() and b.id = g.older and b.live
+  order by g.newer, g.older
   on conflict (tenant, newer, older) do update set
     holds_from = greatest(s.holds_from, excluded.holds_from),
     relation = case when s.state = 'standing' and s.judge = 'rules' and s.confidence < excluded.confidence then excluded.relation else s.relation end,

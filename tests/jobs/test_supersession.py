@@ -105,6 +105,29 @@ def test_an_undone_change_is_not_made_again_by_the_job(quiet: Memory, database: 
     assert [each.state for each in quiet.changes.list()] == ["undone"]
 
 
+@pytest.mark.parametrize("how", ["forgotten", "erased"])
+@pytest.mark.parametrize("which", [CAR, SOLD])
+def test_what_goes_while_it_is_compared_gets_no_edge(
+    quiet: Memory, monkeypatch: pytest.MonkeyPatch, which: str, how: str
+) -> None:
+    compared = handlers._edges
+
+    def meanwhile(said: Any, near: Any) -> Any:
+        edges = compared(said, near)
+        if edges:
+            quiet.forget(next(node.id for node in quiet.list() if node.content == which))
+            if how == "erased":
+                quiet.purge(timedelta(0), confirm="confirmed")
+        return edges
+
+    monkeypatch.setattr(handlers, "_edges", meanwhile)
+    say(quiet, CAR, SOLD)
+    assert [node.content for node in quiet.list()] == [CAR if which == SOLD else SOLD]
+    assert not [job for job in quiet.jobs.list() if job.error]
+    with quiet._engine.transaction() as connection:
+        assert not connection.execute("select 1 from supersessions").fetchall()
+
+
 def test_a_change_that_is_told_in_passing_replaces_the_one_saying_that_it_means(quiet: Memory) -> None:
     older, _, _, newer = say(
         quiet,

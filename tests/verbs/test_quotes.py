@@ -92,6 +92,14 @@ def test_a_text_without_spaces_is_known_by_its_words_too(make: Make, text: str) 
         assert memory.timeline() == []
 
 
+def test_one_long_word_stands_nowhere_by_chance(make: Make) -> None:
+    with make(user="carla") as memory:
+        node = memory.remember("zqxvorb" * 100, session="c1", role="user")
+        memory.log("c3").append([{"content": f"You said: {'zqxvorb' * 100}", "role": "assistant", "id": "a1"}])
+        memory.forget(node.id)
+        assert "zqxvorb" not in said(memory)
+
+
 def test_who_repeats_the_value_of_a_key_that_is_erased_has_said_nothing(make: Make, database_url: str) -> None:
     with make(user="carla") as memory:
         memory.revise("phone", NUMBER)
