@@ -107,7 +107,10 @@ def too_large(most: int) -> Problem:
 
 
 def limited_receive(receive: Receive, *, most: int, timeout: float) -> Receive:
-    """The same for an application that reads its body itself: each part comes in time, and all of them within a size."""
+    """The same for an application that reads its body itself: each part comes in time, else the client counts as gone.
+
+    Raises `Problem` in that application as soon as the parts together are larger.
+    """
     size = 0
     whole = False
 
@@ -121,8 +124,10 @@ def limited_receive(receive: Receive, *, most: int, timeout: float) -> Receive:
         except TimeoutError:
             return {"type": "http.disconnect"}
         size += len(message.get("body", b""))
+        if size > most:
+            raise too_large(most)
         whole = not message.get("more_body", False)
-        return {"type": "http.disconnect"} if size > most else message
+        return message
 
     return limited
 

@@ -208,16 +208,6 @@ def test_a_form_without_its_secret_or_of_another_site_changes_nothing(sign_in: S
         assert memory.get(node.id).content == "stay here"
 
 
-def test_a_form_that_is_too_large_is_refused(start: Callable[..., Running], tenant: str) -> None:
-    running = start(max_body=2_000)
-    add_inspector(running)
-    form = {"Content-Type": "application/x-www-form-urlencoded"}
-    in_parts = httpx.post(f"{running.url}/ui/sign-in", content=iter([b"x" * 1_500] * 2), headers=form)
-    assert in_parts.status_code == 400
-    check_headers(in_parts)
-    assert httpx.post(f"{running.url}/ui/sign-in", content=b"x" * 3_000, headers=form).status_code == 413
-
-
 def test_a_token_that_may_only_read_sees_no_actions_and_does_none(sign_in: SignIn, make: Make) -> None:
     with make() as memory:
         node = memory.remember("read me", key="read-me")

@@ -104,9 +104,7 @@ async def form_of(request: Request, *, csrf: str | None, most: int | None = None
     try:
         body = await request.body()
     except ClientDisconnect:
-        raise Problem(
-            "bad_request", "expected a whole form in time, got a part of one, or one that is too large"
-        ) from None
+        raise Problem("bad_request", "expected a whole form in time, got a part of one") from None
     if most is not None and len(body) > most:
         raise Problem("body_too_large", f"expected a form of at most {most:,} bytes, got {len(body):,}")
     fields = Fields(body) if len(body) <= AT_ONCE else await run_in_threadpool(Fields, body)
