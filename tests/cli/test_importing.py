@@ -368,10 +368,13 @@ def test_what_a_redactor_has_changed_is_known_when_it_comes_again(
 def test_a_memory_of_mem0_that_came_from_a_message_keeps_its_role_and_who_said_it(htm: Htm, tmp_path: Path) -> None:
     made = {"id": "a1", "memory": "Likes tea.", "role": "user", "actor_id": "cleo", "user_id": "ann", "metadata": None}
     file = tmp_path / "export.json"
-    file.write_text(json.dumps({"results": [made | {"created_at": "2026-03-01T10:00:00+00:00", "hash": "f0ad"}]}))
+    file.write_text(
+        json.dumps({"results": [made | {"created_at": "2026-03-01T10:00:00+00:00", "attributed_to": "user"}]})
+    )
     assert counts(htm, file) == (1, 0, 0, 0)
     [said] = htm("timeline", "--json").json
     assert (said["content"], said["role"], said["name"]) == ("Likes tea.", "user", "cleo")
+    assert said["metadata"]["attributed_to"] == "user"
 
 
 def test_memories_of_mem0_are_imported_once_and_those_of_one_user_alone(htm: Htm, tmp_path: Path) -> None:

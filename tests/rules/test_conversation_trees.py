@@ -214,6 +214,8 @@ def test_what_a_person_said_is_kept_where_fields_are_null_and_what_a_tool_said_i
     assert len(one({"content": None})) == 0
     assert len(one({"content": {"parts": ["\u200b"]}})) == 0
     assert len(one({"channel": "analysis"})) == 0
+    assert one({"recipient": "dalle.text2im"}).reasons == {"a call of a tool": 1}
+    assert told(one({"author": {"role": "user"}, "recipient": "dalle.text2im"})) == [("user", "Hello.")]
     output = {
         "author": {"role": "tool", "name": "python"},
         "content": {"content_type": "execution_output", "text": "42"},
@@ -499,3 +501,23 @@ def test_a_long_text_of_marks_is_read_to_its_end(piece: str) -> None:
         one({"content": {"parts": [before + text]}})
         transcript(line("user", "u1", None, before + text))
         rollout(said(1, "user", before + text))
+
+
+def test_what_a_user_answers_to_questions_of_codex_is_read_and_begins_no_turn() -> None:
+    def item(minutes: int, **payload: Any) -> dict[str, Any]:
+        return {**event(minutes, **payload), "type": "response_item"}
+
+    asked = {"questions": [{"id": "pier", "question": "Which?"}, {"id": "pin", "question": "PIN?", "isSecret": True}]}
+    answers = {"pier": {"answers": ["Another one", "user_note: Pier seven."]}, "pin": {"answers": ["4711"]}}
+    output = json.dumps({"answers": answers})
+    lines = [
+        said(1, "user", "Plan the trip."),
+        item(2, type="function_call", name="request_user_input", call_id="c1", arguments=json.dumps(asked)),
+        item(3, type="function_call_output", call_id="c1", output=output),
+        item(4, type="function_call_output", call_id="c2", output=output),  # a tool that only answers alike
+        item(5, type="function_call_output", call_id="c1", output="cancelled"),
+    ]
+    assert told(rollout(*lines)) == [("user", "Plan the trip."), ("user", "Another one\nPier seven.")]
+    assert told(rollout(said(0, "user", "One."), *lines, event(6, type="thread_rolled_back", num_turns=1))) == [
+        ("user", "One.")
+    ]

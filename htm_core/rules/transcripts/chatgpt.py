@@ -207,7 +207,7 @@ def skip_reason(
         return "the result of a tool"
     if message.get("channel") == "analysis":
         return NOTES
-    return None if message.get("recipient") in (None, "", "all") else "a call of a tool"
+    return None if role == "user" or message.get("recipient") in (None, "", "all") else "a call of a tool"
 
 
 def canvas_of(recipient: Any, content: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -4,13 +4,15 @@ Since its version 0.32 the program wraps each line as {"timestamp", "type", "pay
 the first one the session. Lines of other types are notes of the program, and new types come with each version: what is not known
 is left out with a reason, and stops nobody's import.
 
-A user who goes back some turns leaves a line that says how many: these hold no more.
+A user who goes back some turns leaves a line that says how many: these hold no more. What they answer to questions is in
+the result of a tool.
 """
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,6 +46,8 @@ _BEFORE = {
     "<recommended_plugins>": "</recommended_plugins>",
 }  # fmt: skip
 ASKED = "## My request for Codex:"  # where the user's own words begin after what an editor adds
+ASKS = "request_user_input"  # the tool that asks the user
+NOTE = "user_note: "  # how what they write beside a choice begins
 NEAR = 50  # lines between what an event and a message say of the same prompt, at most
 _BLANKS = 100  # between the two, at most
 _ADDED_BY_EDITOR = "# "  # how that begins
@@ -72,6 +76,7 @@ class _Session:
         self.about: dict[str, Any] = {"client": FORMAT}
         self.model: str | None = None
         self.ids = Occurrences(FORMAT)
+        self.secrets: dict[str, set[str]] = {}  # by the call that asks: the questions whose answers are secrets
 
     def meta(self, payload: Mapping[str, Any]) -> None:
         """Take the session's id and where it ran. A session that goes on from another one repeats its lines: the first counts."""
@@ -118,7 +123,7 @@ def lines(values: Iterable[tuple[str, Any]], name: str) -> Iterator[Entry]:
         tuple[int, str, Any, str]
     ]()  # what events say that the user said: before which entry, where, when and what
     known = _Known()
-    taken_back = set[str]()
+    taken_back, answers = set[str](), set[int]()  # the entries that are answers to questions, which begin no turn
     for where, value in values:
         if isinstance(value, InvalidInput):
             entries.append(not_understood(value, where=where))
@@ -130,12 +135,15 @@ def lines(values: Iterable[tuple[str, Any]], name: str) -> Iterator[Entry]:
             entries.append(entry := _line(value, session, where=where))
         except InvalidInput as error:
             entries.append(entry := not_understood(error, where=where))
-        if isinstance(entry, Turn) and entry.role == "user":
-            known.add(len(entries) - 1, entry.content.strip())
         payload = value.get("payload")
+        if isinstance(entry, Turn) and entry.role == "user":
+            if isinstance(payload, dict) and payload.get("type") != "message":
+                answers.add(len(entries) - 1)
+            else:
+                known.add(len(entries) - 1, entry.content.strip())
         if value.get("type") == "event_msg" and isinstance(payload, dict):
             if payload.get("type") == "thread_rolled_back":
-                taken_back |= _roll_back(entries, payload.get("num_turns"))
+                taken_back |= _roll_back(entries, payload.get("num_turns"), answers)
             elif payload.get("type") == "user_message" and isinstance(payload.get("message"), str):
                 heard.append((len(entries) - 1, where, value.get("timestamp"), payload["message"]))
     for number, where, time, text in heard:
@@ -149,12 +157,13 @@ def lines(values: Iterable[tuple[str, Any]], name: str) -> Iterator[Entry]:
     )  # fmt: skip
 
 
-def _roll_back(entries: list[Turn | Skip], turns: Any) -> set[str]:
+def _roll_back(entries: list[Turn | Skip], turns: Any, answers: Collection[int]) -> set[str]:
     """Take back the last turns of a session, each from what its user said on; gives the ids of what holds no more."""
     gone = set[str]()
     if not isinstance(turns, int):
         return gone
-    starts = [at for at, each in enumerate(entries) if isinstance(each, Turn) and each.role == "user"]
+    users = (at for at, each in enumerate(entries) if isinstance(each, Turn) and each.role == "user")
+    starts = [at for at in users if at not in answers]
     for at in range(starts[-turns] if 0 < turns <= len(starts) else 0 if turns > 0 else len(entries), len(entries)):
         each = entries[at]
         if isinstance(each, Turn):
@@ -200,14 +209,15 @@ def _line(value: Mapping[str, Any], session: _Session, *, where: str) -> Turn | 
         return Skip("a summary by the program", where)
     if kind != "response_item":
         return Skip("a note of the program", where)
-    if payload.get("type") != "message":
+    answered = _answered(payload, session)
+    if payload.get("type") != "message" and not answered:
         return Skip(WITHOUT_TEXT.get(str(payload.get("type")), "a note of the program"), where)
     if session.of_subagent:
         return Skip("of a subagent", where)
-    role = role_of(payload.get("role"))
+    role = "user" if answered else role_of(payload.get("role"))
     if role not in ("user", "assistant"):
         return Skip("a system message", where)
-    text, reason = _text_of(payload.get("content"))
+    text, reason = (answered, None) if answered else _text_of(payload.get("content"))
     if reason:
         return Skip(reason, where)
     time = value.get("timestamp")
@@ -221,6 +231,34 @@ def _line(value: Mapping[str, Any], session: _Session, *, where: str) -> Turn | 
         id=session.ids.id(time, role, text),
         metadata=about,
     )
+
+
+def _answered(payload: Mapping[str, Any], session: _Session) -> str:
+    """What the user answered to questions of the agent, without what is a secret; empty where a payload is no such answer."""
+    kind, call = payload.get("type"), str(payload.get("call_id"))
+    if kind == "function_call" and payload.get("name") == ASKS:
+        asked = _object(payload.get("arguments")).get("questions")
+        questions = [each for each in asked if isinstance(each, dict)] if isinstance(asked, list) else []
+        session.secrets[call] = {str(each.get("id")) for each in questions if each.get("isSecret")}
+    if kind != "function_call_output" or call not in session.secrets:
+        return ""
+    answers = _object(payload.get("output")).get("answers")
+    given = [
+        each.get("answers")
+        for id, each in (answers.items() if isinstance(answers, dict) else ())
+        if isinstance(each, dict) and id not in session.secrets[call]
+    ]
+    texts = [text for each in given if isinstance(each, list) for text in each if isinstance(text, str)]
+    return "\n".join(said for text in texts if (said := text.removeprefix(NOTE).strip()))
+
+
+def _object(text: Any) -> Mapping[str, Any]:
+    """An object that a text holds as JSON; empty for anything else."""
+    try:
+        found = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {}
 
 
 def _text_of(content: Any) -> tuple[str, str | None]:

@@ -10,7 +10,7 @@ from .turns import Skip, Turn, iso_time, not_understood, object_field, role_of, 
 
 FORMAT = "mem0"
 LISTS = ("results", "memories")
-ABOUT = ("user_id", "agent_id", "app_id", "actor_id", "categories", "expiration_date")
+ABOUT = ("user_id", "agent_id", "app_id", "actor_id", "attributed_to", "categories", "expiration_date")
 
 
 def is_memory(value: Any) -> bool:
