@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+LONGEST_MESSAGE = 2_000  # characters; of a longer one the beginning and the end are said
 # What somebody may do next, by what helps. Each surface has words of its own for it: a model has no Python, and a shell neither.
 Advice = Literal[
     "memories", "listing", "forgotten", "files", "audit", "merges", "changes", "notes", "decisions", "filed", "filed or noted",
@@ -65,6 +66,8 @@ class HTMError(Exception):
     def _told(self, words: Mapping[Advice, str]) -> str:
         """The message with what to do next in the words of a surface; without it where the surface has nothing that helps."""
         message = super().__str__()
+        if len(message) > LONGEST_MESSAGE:  # it quotes what was given
+            message = f"{message[: LONGEST_MESSAGE // 2]} … {message[-LONGEST_MESSAGE // 4 :]}"
         what_next = words.get(self.advice) if self.advice else None
         return f"{message}; {what_next}" if what_next else message
 

@@ -83,7 +83,7 @@ class Preparer:
         given_draft = validation.as_draft(value)
         validation.check_length(given_draft.content, longest=self.settings.max_content)  # before any rule reads it
         draft = _without_thoughts(redact_draft(given_draft, self.redactor), wordless=wordless)
-        empty = wordless and not (isinstance(draft.content, str) and draft.content.strip())
+        empty = wordless and isinstance(draft.content, str) and not draft.content.strip()
         content = (
             _blank(draft.content)
             if empty
@@ -218,5 +218,5 @@ def _without_thoughts(draft: Draft, *, wordless: bool) -> Draft:
     return replace(draft, content=said, payload=exact)
 
 
-def _blank(content: object) -> str:
-    return content if isinstance(content, str) and "\x00" not in content else ""
+def _blank(content: str) -> str:
+    return "" if "\x00" in content else content

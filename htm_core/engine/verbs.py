@@ -13,10 +13,12 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from .. import time_limit
-from ..errors import DeadlineExceeded
+from ..errors import DeadlineExceeded, HTMError
 from ..settings import Settings
+from ..store.errors import translated
 from ..telemetry import SILENCE, Figure, Telemetry, captures_content
 from .memory_operations import count_of, described_answer, described_call, figures_of, operation_of
+from .wrong_arguments import RAW, wrong_argument
 
 _T = TypeVar("_T")
 _in_verb: ContextVar[bool] = ContextVar("htm_in_verb", default=False)
@@ -45,7 +47,8 @@ def verbs(
     """Give each public method of a class its limit of time, and a span `PREFIX.METHOD` when telemetry is on.
 
     `besides` are methods that do no work. What takes longer than `Settings.verb_timeout` raises `DeadlineExceeded`, unless the
-    verb itself has said that its work is more. A verb that another verb calls has the other's time.
+    verb itself has said that its work is more. A verb that another verb calls has the other's time. What all of them, and
+    `__init__`, raise for a wrong argument is `InvalidInput`, not an error of Python's own.
 
     A verb that is a memory operation of the conventions has a span of that operation's name; `memory_operations` says which is
     which. Its attributes are the numbers and the words of options among the keyword arguments, the number of results as
@@ -58,7 +61,9 @@ def verbs(
     def decorate(kind: type[_T]) -> type[_T]:
         """Replace the public methods of a class by bounded and traced ones."""
         for name, verb in list(vars(kind).items()):
-            if inspect.isfunction(verb) and not name.startswith("_") and name not in besides:
+            if name == "__init__" or name in besides:
+                setattr(kind, name, translated()(_named(verb)))
+            elif inspect.isfunction(verb) and not name.startswith("_"):
                 traced = _traced(f"{prefix}.{name}", verb, plan)
                 setattr(kind, name, _bounded(traced, settings_of))
         return kind
@@ -66,23 +71,43 @@ def verbs(
     return decorate
 
 
+def _named(verb: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(verb)
+    def run(self: Any, *args: Any, **options: Any) -> Any:
+        """Call the verb; an error of Python's own becomes one that names the argument of another type."""
+        try:
+            return verb(self, *args, **options)
+        except RAW as error:
+            wrong = None if isinstance(error, HTMError) else wrong_argument(verb, (self, *args), options)
+            if wrong is None:
+                raise
+            raise wrong from error
+
+    return run
+
+
 def _bounded(verb: Callable[..., Any], settings_of: Callable[[Any], Settings]) -> Callable[..., Any]:
+    named = _named(verb)
+
     @functools.wraps(verb)
     def run(self: Any, *args: Any, **options: Any) -> Any:
         """Call the verb, within its time."""
         if time_limit.current() is not None:
             return verb(self, *args, **options)
         with bounded(settings_of(self)):
-            return verb(self, *args, **options)
+            return named(self, *args, **options)
 
     return run
 
 
 @contextmanager
 def bounded(settings: Settings) -> Iterator[None]:
-    """Give a block the time of a verb, or what is left of it in a verb; raises `DeadlineExceeded`."""
+    """Give a block the time of a verb, or what is left of it in a verb; raises `DeadlineExceeded`, and our errors for raw ones."""
     try:
-        with time_limit.limited(time_limit.current() or time_limit.TimeLimit(settings.verb_timeout)):
+        with (
+            time_limit.limited(time_limit.current() or time_limit.TimeLimit(settings.verb_timeout)),
+            translated(),
+        ):
             yield
     except time_limit.OutOfTime as error:
         raise DeadlineExceeded(

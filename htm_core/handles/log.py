@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
@@ -187,7 +187,11 @@ class Log(Handle):
         places: list[UUID | Draft] = []
         for draft in map(self._here, self._checked(messages)):
             said = redact_draft(draft, self._engine.redactor)
-            known = kept[said.role, said.name, said.content, said.payload] if draft.id is None else None
+            key = (said.role, said.name, said.content, said.payload)
+            is_one = draft.id is None and all(
+                isinstance(each, Hashable) for each in key
+            )  # else it is refused when it is written
+            known = kept[key] if is_one else None
             places.append(known.popleft() if known else draft)
         return places
 

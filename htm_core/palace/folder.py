@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from uuid import UUID
 
 import yaml
 
-from ..errors import InvalidInput, NotFound
+from ..errors import HTMError, InvalidInput, NotFound
 from ..operations.folders import Folder, Parts
 from ..rules.limits import REGISTER_LENGTH, REGISTER_VALUES
 from ..rules.places import Placed, check_place_name
@@ -82,13 +83,14 @@ class Imported:
 def export(context: PalaceContext, folder: str) -> Exported:
     """Write identity, rooms and palace.yaml; see `Palace.export`."""
     path = Path(folder)
-    path.mkdir(parents=True, exist_ok=True)
+    with _usable(path):
+        path.mkdir(parents=True, exist_ok=True)
     identity, exported = context.identity() or "", dict[str, dict[str, str]]()
     filed = context.look("filed", limit=None)
     drawers: dict[str, list[Placed]] = {}
     for each in reversed(filed):  # the oldest first, so that git shows what was added
         drawers.setdefault(_path(each.room, each.drawer), []).append(each)
-    with Folder(path) as root:
+    with _usable(path), Folder(path) as root:
         register = _register(root)
         for name, texts in drawers.items():
             _check_replaceable(root, name, register.get("drawers", {}).get(name, {}), texts)
@@ -101,6 +103,18 @@ def export(context: PalaceContext, folder: str) -> Exported:
         register = {"format": FORMAT, "robot": context.memory.robot, "identity": _digest(identity), "drawers": exported}
         root.write(_REGISTER, yaml.safe_dump(register, allow_unicode=True, sort_keys=True))
     return Exported(folder=str(path), drawers=len(drawers), places=len(filed))
+
+
+@contextmanager
+def _usable(folder: Path) -> Iterator[None]:
+    """Say of a folder that the system does not let be read or written that it is so; raises `InvalidInput`."""
+    try:
+        yield
+    except HTMError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InvalidInput(f"expected a folder that can be used, got {str(folder)[:200]!r}: {reason}") from error
 
 
 def _check_replaceable(root: Folder, name: str, exported: Mapping[str, str], texts: Sequence[Placed]) -> None:
@@ -184,10 +198,11 @@ class _Drawers:
 def load(context: PalaceContext, folder: str) -> Imported:
     """Read back what was edited in a folder; see `Palace.load`."""
     path = Path(folder)
-    if not path.is_dir():
-        raise NotFound(f"expected a folder with a palace, got {folder!r}", advice="palace folder")
+    with _usable(path):
+        if not path.is_dir():
+            raise NotFound(f"expected a folder with a palace, got {folder!r}", advice="palace folder")
     result = Imported()
-    with Folder(path) as root:
+    with _usable(path), Folder(path) as root:
         register, drawers = _register(root), _Drawers(context, exported=root.exists(_REGISTER))
         identity = _read(root, _IDENTITY).strip() if root.exists(_IDENTITY) else ""
         texts = list(_texts(context, root))

@@ -15,7 +15,7 @@ from ..errors import InvalidInput
 from ..memory import Memory
 from ..rules.places import HOUR, Placed, Room, note_lifetime
 from ..rules.text.storable import normal_form
-from ..rules.validation import check_id, check_limit
+from ..rules.validation import check_id, check_limit, check_several
 from ..store import places
 from ..types import Draft, Source
 from .audit import Consultation, Decision, consultation_of, decision_of
@@ -135,6 +135,7 @@ class Palace(Handle):
 
         A `Draft` may bring tags, an importance, metadata and a time of its own.
         """
+        check_several(contents, what="texts")
         drafts = [each if isinstance(each, Draft) else Draft(content=each) for each in contents]
         return self.context.place(drafts, kind="filed", where=self.checked_room(room, drawer))
 

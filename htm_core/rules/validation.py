@@ -280,6 +280,8 @@ def check_numbers(vector: Sequence[float]) -> list[float]:
     """A vector of finite numbers, of any length but 0."""
     if isinstance(vector, Sized) and len(vector) > DIMENSIONS:
         raise InvalidInput(f"expected a vector of at most {DIMENSIONS:,} numbers, got {len(vector):,}")
+    if isinstance(vector, str | bytes):  # its characters would be taken for numbers
+        raise InvalidInput(f"expected vector to be a sequence of numbers, got {type(vector).__name__}")
     try:
         numbers = [float(number) for number in vector]
     except (TypeError, ValueError, OverflowError):

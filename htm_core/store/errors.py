@@ -227,7 +227,7 @@ def _explain(error: psycopg.Error) -> HTMError:
 
 @contextlib.contextmanager
 def translated() -> Iterator[None]:
-    """Raise this project's errors for psycopg's; the cause is kept."""
+    """Raise this project's errors for psycopg's, and for Python's about values that cannot be stored or read; the cause is kept."""
     try:
         yield
     except PoolTimeout as error:
@@ -239,3 +239,16 @@ def translated() -> Iterator[None]:
         raise _unreachable(error) from error
     except psycopg.Error as error:
         raise _explain(error) from error
+    except NotImplementedError as error:
+        raise StorageError(
+            f"expected answers that can be read, got: {error}; see which settings the database, the role or the pooler sets for "
+            "its sessions"
+        ) from error
+    except RecursionError as error:
+        raise InvalidInput(
+            "expected values nested a few levels deep, got many more, or one that holds itself; nothing was written"
+        ) from error
+    except (OverflowError, UnicodeError) as error:
+        raise InvalidInput(
+            f"expected values that can be stored, got one that cannot: {error}; nothing was written"
+        ) from error
