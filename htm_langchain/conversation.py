@@ -204,13 +204,16 @@ class Conversation:
         while waiting and waiting[-1].id in here:
             waiting.pop()
         self._write(log, waiting)
+        retold = 0
         if not self._goes_on(messages, extent):
             asked = _last_of_turn(messages) if extent == "input" else 0
             brought = [
                 each for at, each in enumerate(messages) if at < asked or each.id not in self.waiting or not asked
             ]
-            self._follow(log, [each for each in brought if each.id and not is_inserted(each)], extent)
-        self._write(log, self.unsaved(messages))
+            is_begun = self._follow(log, [each for each in brought if each.id and not is_inserted(each)], extent)
+            if not is_begun:  # what comes before the first turn was said elsewhere
+                retold = len(self.unsaved(messages[: start_of_turn(messages)]))
+        self._write(log, self.unsaved(messages), retold=retold)
 
     def postpone(self, messages: Sequence[BaseMessage], extent: Extent) -> None:
         """Hold messages until the log can be written. Of those that a caller brings along only the last turn is held,
@@ -235,8 +238,8 @@ class Conversation:
         is_turn = len(messages) < 2 or (asked > 0 and start <= leading_system(messages))
         return is_turn or all(each.id in self.saved for each in brought)
 
-    def _follow(self, log: Log, messages: Sequence[BaseMessage], extent: Extent) -> None:
-        """Find out which messages the log has, and let it go the way that they go."""
+    def _follow(self, log: Log, messages: Sequence[BaseMessage], extent: Extent) -> bool:
+        """Find out which messages the log has, and let it go the way that they go. Answers whether it had any."""
         # A client that sends its history again sends what was forgotten, too: it is known, and stays forgotten.
         forgotten = extent == "input"
         read, entries, found = self._compared(log, messages, forgotten=forgotten)
@@ -267,6 +270,7 @@ class Conversation:
             self._note_saved(new)
             self.before = None
         self._entries = None if left or returning or forgotten else read
+        return bool(read)
 
     def _in_order(
         self, messages: Sequence[BaseMessage], new: Sequence[BaseMessage], kept: Entries, at: Mapping[str, int]
@@ -319,16 +323,18 @@ class Conversation:
         else:
             log.remove(own)
 
-    def _write(self, log: Log, messages: Sequence[BaseMessage]) -> None:
-        """Write messages. When the core refuses the words of a message, only its payload is written."""
+    def _write(self, log: Log, messages: Sequence[BaseMessage], *, retold: int = 0) -> None:
+        """Write messages, of which so many were said elsewhere. When the core refuses the words of a message, only its payload is
+        written.
+        """
         if not messages:
             return
         try:
-            log.append(self._drafts(messages))
+            log.append(self._drafts(messages), retold=retold)
         except InvalidInput:
-            for each in messages:
+            for at, each in enumerate(messages):
                 try:
-                    log.append(self._drafts([each]))
+                    log.append(self._drafts([each]), retold=int(at < retold))
                 except InvalidInput:
                     bare = [
                         replace(draft, content="", role=None, name=None, attached=()) for draft in self._drafts([each])

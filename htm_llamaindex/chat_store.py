@@ -17,7 +17,7 @@ from htm_core.integration.keep import Keep
 from htm_core.integration.scope import as_secret, check_alone, check_user
 
 from . import handles, keep_rules
-from .log import TurnLog, drafts_of, drafts_with_known_ids
+from .log import TurnLog, drafts_of, drafts_with_known_ids, retold_of
 from .messages import message_of
 from .scope import known_user, memory_for
 
@@ -201,7 +201,9 @@ class HTMChatStore(AsyncDBChatStore):
 
     def _set(self, key: str, messages: list[ChatMessage], status: MessageStatus) -> None:
         log = self._log(key)
-        said = log.replace(drafts_with_known_ids(log, log.entries(), messages, keep=self.keep))
+        entries = log.entries()
+        drafts = drafts_with_known_ids(log, entries, messages, keep=self.keep)
+        said = log.replace(drafts) if entries else log.append(drafts, retold=retold_of(messages))
         if _archived(status):
             log.archive(said)
 

@@ -160,9 +160,15 @@ def set_log(log: Log, messages: Sequence[ChatMessage], *, keep: Kept | None = No
     stored = as_stored(log, messages, entries)
     known = common_start(entries, stored)
     if known == len(entries):
-        log.append(drafts_of(messages[known:], keep=keep))
+        new = messages[known:]
+        log.append(drafts_of(new, keep=keep), retold=0 if entries else retold_of(new))
     else:
         log.replace(drafts_with_known_ids(log, entries, messages, keep=keep), forget=forget)
+
+
+def retold_of(messages: Sequence[ChatMessage]) -> int:
+    """How many of the first messages of a new conversation were said elsewhere: all up to the last that is no person's."""
+    return max((at for at, message in enumerate(messages, 1) if message.role != MessageRole.USER), default=0)
 
 
 def as_stored(log: Log, messages: Sequence[ChatMessage], entries: Entries) -> list[ChatMessage]:

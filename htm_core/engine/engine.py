@@ -279,19 +279,22 @@ class Engine:
         after: After | None = None,
         wordless: bool = False,
         hold: bool = True,
+        retold: int = 0,
     ) -> list[Node | None]:
         """Write drafts in one transaction: plan, commit, apply. Answers with their nodes, in order.
 
         Planning reserves tokens of working memory and picks who leaves; the commit runs without its lock; then the plan is
         applied, or released on an error. With `wordless` a message may have nothing to search in it, and gets no node.
         Without `hold` nothing new comes into working memory. What is attached to drafts is written after them all; it is not in the
-        answer, and does not come into working memory. `before` and `after` run in the same transaction, once more when it is
-        tried again; an exception of theirs undoes everything.
+        answer, and does not come into working memory. So many of the first as `retold` says were said elsewhere before.
+        `before` and `after` run in the same transaction, once more when it is tried again; an exception of theirs undoes
+        everything.
         """
         now = self.clock()
         seconds = now.timestamp()
         time_limit.grow(len(drafts), each=WRITTEN_AT_ONCE)
         entries = self._preparer.entries(drafts, now=now, wordless=wordless)
+        entries[:retold] = [replace(each, is_retold=True) for each in entries[:retold]]
         answered = len(entries)
         entries += self._preparer.attached(drafts, entries, now=now)
         if self._embed_now:

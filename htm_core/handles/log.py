@@ -59,15 +59,18 @@ class Log(Handle):
         """What takes secrets out of messages before they are stored; None where nothing does."""
         return self._engine.redactor
 
-    def append(self, messages: Sequence[Message]) -> list[Mention]:
+    def append(self, messages: Sequence[Message], *, retold: int = 0) -> list[Mention]:
         """Add messages; answers with their mentions, in order.
+
+        So many of the first as `retold` says are the history of a conversation that was held elsewhere, such as a copied one: what
+        the same speaker said in the same words in another session is then the same saying.
 
         Each is a `Draft` or a mapping of `remember`'s arguments. Here content may be empty: such a message has no node, and its
         `payload` keeps it exactly. A message with an id that the session knows is the same message. What is `attached` to it is
         written with it, found by recall, and in no answer of the log.
         """
         said = Entered()
-        self._say(messages, said)
+        self._say(messages, said, retold=validation.check_whole(retold, what="retold"))
         return said.mentions()
 
     def tail(self, n: int | None = None, *, tokens: int | None = None) -> list[Mention]:
@@ -160,7 +163,7 @@ class Log(Handle):
         validation.check_several(messages, what="messages")
         return validation.check_count(messages, what="messages", most=self._engine.settings.max_drafts)
 
-    def _say(self, messages: Sequence[Message], said: Entered) -> None:
+    def _say(self, messages: Sequence[Message], said: Entered, *, retold: int) -> None:
         gone: list[UUID] = []
 
         def note(connection: Connection, written: list[WrittenEntry]) -> None:
@@ -169,7 +172,7 @@ class Log(Handle):
 
         if messages:
             here = [self._here(message) for message in self._checked(messages)]
-            self._engine.write(here, wordless=True, after=note)
+            self._engine.write(here, wordless=True, after=note, retold=retold)
             self._engine.drop(gone)
 
     def _here(self, message: Message) -> Draft:

@@ -65,13 +65,14 @@ def said_in(connection: Connection, sessions: Sequence[str], *, owner: str, but:
 
 def queue_copies(connection: Connection, entries: Sequence[Entry]) -> Callable[[], set[UUID]]:
     """Which of some just written mentions copy others, in whatever session; copies of what is forgotten are forgotten."""
-    given = [entry for entry in entries if entry.is_dated or _is_made_to_be_unique(entry.external_id)]
+    given = [each for each in entries if each.is_dated or each.is_retold or _is_made_to_be_unique(each.external_id)]
     if not given:
         return set
     values = {
         "ids": [entry.mention for entry in given],
         "by_id": [_is_made_to_be_unique(entry.external_id) for entry in given],
         "by_time": [entry.is_dated for entry in given],
+        "by_words": [entry.is_retold for entry in given],
     }
     queued = connection.queue(load("mentions")["copies"], values)
     return lambda: {row["id"] for row in queued.rows}

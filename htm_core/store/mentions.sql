@@ -32,10 +32,11 @@ order by m.session, m.seq
 
 -- name: copies
 -- Marks those of just written mentions that copy an earlier one of the same words by the same speaker, with the same id or at the same
--- time, in whatever session. A copy of what is forgotten, in all its copies, is forgotten too.
+-- time, in whatever session; of what is told again in another session's history, the words are enough. A copy of what is forgotten,
+-- in all its copies, is forgotten too.
 with copied as (
   select g.id, f.copy_of, f.forgotten_at, f.forgotten_by
-  from unnest(%(ids)s::uuid[], %(by_id)s::bool[], %(by_time)s::bool[]) g(id, by_id, by_time)
+  from unnest(%(ids)s::uuid[], %(by_id)s::bool[], %(by_time)s::bool[], %(by_words)s::bool[]) g(id, by_id, by_time, by_words)
   join mentions m on m.tenant = this_tenant() and m.id = g.id
   cross join lateral (
     select (array_agg(coalesce(o.copy_of, o.id) order by coalesce(o.copy_of, o.id)))[1] as copy_of,
@@ -45,7 +46,7 @@ with copied as (
     where o.tenant = this_tenant() and o.node_id = m.node_id and o.owner = m.owner and not o.purged
       and (o.id <> all(%(ids)s::uuid[]) or o.id < m.id)
       and o.role is not distinct from m.role and o.name is not distinct from m.name
-      and (g.by_id and o.external_id = m.external_id or g.by_time and o.at = m.at)) f
+      and (g.by_id and o.external_id = m.external_id or g.by_time and o.at = m.at or g.by_words and o.session <> m.session)) f
   where f.copy_of is not null)
 update mentions m set copy_of = c.copy_of, forgotten_at = coalesce(m.forgotten_at, c.forgotten_at),
        forgotten_by = coalesce(m.forgotten_by, c.forgotten_by)

@@ -56,6 +56,7 @@ class Entry:
     words: tuple[bytes | None, ...]  # of each passage whose vector is known, where the embedder gives them
     logged: bool
     is_dated: bool = False  # whether whoever said it gave the time
+    is_retold: bool = False  # whether it came with the history of a conversation that was held elsewhere
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -228,10 +228,10 @@ def test_an_unreachable_database_stops_no_chain(caplog: pytest.LogCaptureFixture
 def test_a_question_that_could_not_be_kept_is_kept_with_its_answer(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     real, failures = Log.append, [StorageError("down")]
 
-    def append(log: Log, messages: Any) -> Any:
+    def append(log: Log, messages: Any, **more: Any) -> Any:
         if failures:
             raise failures.pop()
-        return real(log, messages)
+        return real(log, messages, **more)
 
     monkeypatch.setattr(Log, "append", append)
     with_memory(scripted("fine"), make(user="ann"), session="s").invoke("hello")

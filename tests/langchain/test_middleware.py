@@ -349,10 +349,10 @@ def test_what_could_not_be_kept_is_kept_with_the_next_message(
 ) -> None:
     real, failures = Log.append, [StorageError("down"), StorageError("still down")]
 
-    def append(log: Log, messages: Any) -> Any:
+    def append(log: Log, messages: Any, **more: Any) -> Any:
         if failures:
             raise failures.pop()
-        return real(log, messages)
+        return real(log, messages, **more)
 
     monkeypatch.setattr(Log, "append", append)
     agent = create_agent(scripted(), middleware=[HTMMemoryMiddleware(make())], checkpointer=InMemorySaver())
