@@ -172,7 +172,8 @@ def _says_whose(name: str) -> bool:
 def read_arguments(tool: str, arguments: type[Arguments], given: dict[str, Any]) -> Any:
     """The arguments as a tool takes them; raises `InvalidInput` that names each that is wrong.
 
-    What stands for nothing, such as null or "null", is as if it was not there, where it may be left out.
+    What stands for nothing, such as null or "null", is as if it was not there, where it may be left out: so it is under a name that
+    the tool does not have.
     """
     fields = arguments.model_fields
     if len(given) > len(fields) + MOST_UNKNOWN:  # each would be described
@@ -182,7 +183,7 @@ def read_arguments(tool: str, arguments: type[Arguments], given: dict[str, Any])
     meant = {
         name: value
         for name, value in given.items()
-        if name not in fields or fields[name].is_required() or not is_nothing(value)
+        if not is_nothing(value) or (name in fields and fields[name].is_required())
     }
     try:
         return arguments.model_validate(meant)
