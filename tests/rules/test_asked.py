@@ -88,6 +88,15 @@ def test_the_users_words_in_a_template_are_among_the_parts() -> None:
     assert asked.parts[0] == "Question: Who is my dentist?"
 
 
+@pytest.mark.parametrize("below", [True, False])
+def test_a_question_without_a_mark_is_not_lost_beside_a_paste_that_asks(below: bool) -> None:
+    letter = "Hello all,\n\n" + "The caterer has sent the menu. " * 12 + "Do you need a hotel?\n\nRegards\nTomas"
+    question = "what is my sister allergic to"
+    asked = asked_in(f"{letter}\n\n{question}" if below else f"{question}\n\n{letter}")
+    assert asked is not None
+    assert asked.parts[:2] == (question, "Do you need a hotel?")
+
+
 def test_code_and_one_long_telling_ask_nothing() -> None:
     assert asked_in("x = min(a, b); y = 2; " * 40) is None
     assert asked_in("Then we went home and had some tea with milk. " * 30) is None

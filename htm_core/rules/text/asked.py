@@ -60,7 +60,9 @@ def asked_in(text: str) -> AskedParts | None:
     for part in dict.fromkeys((_edge(blocks[-1], at_end=True), _edge(blocks[0], at_end=False))):
         if part:
             (marked if _asks(part) else unmarked).append(part)
-    marked = marked or [part for part in _inner(blocks) if _asks(part)]
+    if not marked and (inner := [part for part in _inner(blocks) if _asks(part)]):
+        # The questions of what is pasted are no reason to leave out one below or above it that has no mark.
+        marked = [*(asking for part in unmarked if (asking := _asking_clause(part))), *inner]
     if marked:
         unmarked = []
     else:
