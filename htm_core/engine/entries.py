@@ -17,6 +17,7 @@ from ..rules.limits import CALL_BYTES, TAGS_PER_CALL
 from ..rules.redaction.redactor import Redactor
 from ..rules.redaction.values import with_markers
 from ..rules.text import tags
+from ..rules.text.folding import has_words
 from ..rules.text.markdown import Chunk
 from ..rules.text.passages import lexical_text, split
 from ..rules.text.readable import Readable, is_markdown
@@ -83,12 +84,8 @@ class Preparer:
         given_draft = validation.as_draft(value)
         validation.check_length(given_draft.content, longest=self.settings.max_content)  # before any rule reads it
         draft = _without_thoughts(redact_draft(given_draft, self.redactor), wordless=wordless)
-        empty = wordless and isinstance(draft.content, str) and not draft.content.strip()
-        content = (
-            _blank(draft.content)
-            if empty
-            else validation.check_content(draft.content, longest=self.settings.max_content)
-        )
+        empty = wordless and isinstance(draft.content, str) and not has_words(draft.content)
+        content = draft.content if empty else validation.check_content(draft.content, longest=self.settings.max_content)
         explicit = tags.normalize_all(draft.tags)
         role = None if draft.role is None else validation.check_role(draft.role)
         source = None if draft.source is None else check_source(draft.source)
@@ -156,7 +153,7 @@ class Preparer:
         for chunk in file.chunks():
             for start in range(chunk.start, chunk.stop, longest):
                 text = file.text[start : min(start + longest, chunk.stop)]
-                if text.strip():
+                if has_words(text):
                     yield chunk, text
 
     def _expiry(self, draft: Draft, *, tags: Sequence[str], at: datetime) -> datetime | None:
@@ -216,7 +213,3 @@ def _without_thoughts(draft: Draft, *, wordless: bool) -> Draft:
         )
     exact = draft.content.encode("utf-8", "surrogatepass") if draft.payload is None else draft.payload
     return replace(draft, content=said, payload=exact)
-
-
-def _blank(content: str) -> str:
-    return "" if "\x00" in content else content

@@ -24,6 +24,7 @@ from .limits import (
     RESULTS,
     ROBOTS_PER_QUERY,
 )
+from .text.folding import has_words
 from .text.storable import legible, normal_form
 from .trust import check_source
 
@@ -96,8 +97,10 @@ def check_content(content: object, *, longest: int) -> str:
         raise InvalidInput(
             f"expected content to be a str, got {type(content).__name__}; encode other things as text first"
         )
-    if not content.strip():
-        raise InvalidInput("expected content with some text, got nothing but white space", advice="log")
+    if not has_words(content):
+        raise InvalidInput(
+            "expected content with some text, got nothing but white space and characters that nobody sees", advice="log"
+        )
     check_length(content, longest=longest)
     return check_characters(content, what="content", advice="exact bytes")
 

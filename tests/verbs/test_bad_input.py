@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,8 @@ from tests.conftest import Make
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"content": ""}, "white space"),
     ({"content": " \n\t"}, "white space"),
+    ({"content": "\u200b\u200d"}, "nobody sees"),
+    ({"content": "\ufeff \u00ad"}, "nobody sees"),
     ({"content": 5}, "str"),
     ({"content": "a\x00b"}, "NUL"),
     ({"content": "a\ud800b"}, "surrogate"),
@@ -153,7 +156,7 @@ def test_the_largest_text_that_is_allowed_is_kept_and_found(make: Make) -> None:
 def test_text_of_every_kind_comes_back_exactly(memory: Memory) -> None:
     texts = [
         "a\r\nb\tc",
-        "\u200b\u200d",
+        "a\u200b\u200d",
         "e\u0301",
         "\U0001f468\u200d\U0001f469\u200d\U0001f467",
         "\ufeffx",
@@ -193,3 +196,14 @@ def test_a_page_after_something_erased_is_refused_and_not_empty(make: Make) -> N
                 ann.timeline(after=mention, session="s")
         assert [each.content for each in ben.timeline(before=said)] == []
         assert last.content == "to be erased"
+
+
+def test_what_nobody_sees_is_kept_in_a_log_and_keeps_no_file_from_being_loaded(make: Make, tmp_path: Path) -> None:
+    with make() as memory:
+        log = memory.log("chat")
+        log.append([{"role": "user", "content": "\u200b"}])
+        assert [each.content for each in log.tail()] == ["\u200b"]
+        (tmp_path / "notes.md").write_text("# Tea\n\nIt is green.\n\n# \u200b\n\n\u200b\n", encoding="utf-8")
+        (tmp_path / "unseen.md").write_text("\u200b\n", encoding="utf-8")
+        assert [each.error for each in memory.load(tmp_path)] == [None, None]
+        assert any("green" in each.content for each in memory.recall("Is the tea green?", mode="text"))

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from unicodedata import normalize
 
 # The soft hyphen, the space and the joiner without a width, and the mark of byte order.
 _UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
+_SEEN = re.compile("[^\\s\u00ad\u200b\u200c\u200d\u2060\ufeff]")
+
+
+def has_words(text: str) -> bool:
+    """Whether there is anything to see in a text: more than white space and what has no width."""
+    return _SEEN.search(text) is not None
 
 
 def fold(text: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..redaction.pdf_pages import redact_pages
 from ..redaction.redactor import Redactor
+from .folding import has_words
 from .markdown import Chunk, chunks, front_matter, plain_chunks
 
 MARKDOWN = frozenset({".md", ".markdown", ".mdown", ".mdx", ".qmd", ".rmd"})
@@ -41,7 +42,10 @@ class Readable:
         return front_matter(self.text) if self.is_markdown else ({}, 0)
 
     def chunks(self, start: int = 0) -> list[Chunk]:
-        """The text from `start` on in chunks, of a PDF each within its page."""
+        """The text from `start` on in chunks that have something to see, of a PDF each within its page."""
+        return [each for each in self._chunks(start) if has_words(self.text[each.start : each.stop])]
+
+    def _chunks(self, start: int) -> list[Chunk]:
         if self.is_markdown:
             return chunks(self.text, start=start)
         if not self.pages:

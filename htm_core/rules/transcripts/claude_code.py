@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from ...errors import InvalidInput
+from ..text.folding import has_words
 from ..text.thoughts import is_thought
 from .claude_code_tree import ANSWER, OTHER, PROMPT, QUEUED, TranscriptLine, Tree
 from .turns import (
@@ -25,7 +26,6 @@ from .turns import (
     Occurrences,
     Skip,
     Turn,
-    has_words,
     iso_time,
     lenient_time,
     not_understood,

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import InvalidInput
+from ..text.folding import has_words
 from ..text.thoughts import is_thought
 from .turns import (
     TAKEN_BACK,
@@ -25,7 +26,6 @@ from .turns import (
     Occurrences,
     Skip,
     Turn,
-    has_words,
     iso_time,
     not_understood,
     role_of,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from typing import Any, TypeAlias
 from ...errors import InvalidInput
 from ...types import Attachment, Draft, Source
 from ..text.file_blocks import FileBlock, named, source_of_files
+from ..text.folding import has_words
 from ..text.storable import legible, storable
 from ..text.thoughts import without_thought_fields, without_thoughts
 from ..validation import check_content, check_metadata, check_name
@@ -41,7 +41,6 @@ FAULTS = frozenset({NOT_UNDERSTOOD, NOT_STORED})  # what is lost unless somebody
 STRICT = frozenset({"jsonl", "langchain", "llamaindex", "text"})
 MILLISECONDS = 1e11  # a number of seconds that large is thousands of years away
 _WITHIN_A_LINE = ("column ", "line ")  # how the rest of a place begins
-_SEEN = re.compile("[^\\s\u00ad\u200b\u200c\u200d\u2060\ufeff]")  # a text without one is empty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,11 +192,6 @@ def _check_storable(draft: Draft, *, longest: int) -> None:
         if name:
             check_name(name, what=what)
     check_metadata(draft.metadata)
-
-
-def has_words(text: str) -> bool:
-    """Whether there is anything to see in a text."""
-    return _SEEN.search(text) is not None
 
 
 def is_repeat(turn: Turn, seen: dict[tuple[str, str], bytes]) -> bool:
