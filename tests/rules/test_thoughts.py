@@ -65,10 +65,20 @@ def test_blocks_and_fields_of_thoughts_are_known() -> None:
         {"text": "x", "thought": True},
         {"type": "text", "text": "x", "thought": True},
         {"block_type": "thinking"},
+        {"type": "non_standard", "value": {"type": "redacted_thinking", "data": "x"}},
     ]
     assert all(map(is_thought, blocks))
     assert not any(
-        map(is_thought, ({"type": "text", "text": "x"}, "thinking", {"type": "text", "thought": False}, None))
+        map(
+            is_thought,
+            (
+                {"type": "text", "text": "x"},
+                "thinking",
+                {"type": "text", "thought": False},
+                None,
+                {"type": "non_standard"},
+            ),
+        )
     )
     message = {
         "a": {"reasoning_content": "x", "b": 1},

@@ -45,7 +45,12 @@ _SUSPECT = re.compile(r"[<>\u25c1]|&lt;|\[/?(?:THINK|REASONING)|^\s*(?:Thought:|
 
 
 def is_thought(block: Any) -> bool:
-    """Whether a block of content holds thoughts, by its type or by its provider's mark, such as Gemini's `thought: true`."""
+    """Whether a block of content holds thoughts, by its type or by its provider's mark, such as Gemini's `thought: true`.
+
+    LangChain wraps a block that it has no type for, such as Anthropic's redacted thoughts, as `non_standard`.
+    """
+    if isinstance(block, Mapping) and block.get("type") == "non_standard":
+        block = block.get("value")
     if not isinstance(block, Mapping):
         return False
     more = block.get("extras")
