@@ -33,13 +33,19 @@ class Echo(Scripted):
 
 def at_once(agent: Any, colour: str, inputs: list[BaseMessage]) -> None:
     """Run an agent for each of the inputs, all at the same time."""
+    at_once_apart([agent] * len(inputs), colour, inputs)
+
+
+def at_once_apart(agents: list[Any], colour: str, inputs: list[BaseMessage]) -> None:
+    """Run each agent for its input, all at the same time."""
     if colour == "threads":
         with ThreadPoolExecutor(len(inputs)) as threads:
-            list(threads.map(lambda each: agent.invoke({"messages": [each]}, config()), inputs))
+            list(threads.map(lambda run, each: run.invoke({"messages": [each]}, config()), agents, inputs))
         return
 
     async def runs() -> None:
-        await asyncio.gather(*(agent.ainvoke({"messages": [each]}, config()) for each in inputs))
+        pairs = zip(agents, inputs, strict=True)
+        await asyncio.gather(*(agent.ainvoke({"messages": [each]}, config()) for agent, each in pairs))
 
     asyncio.run(runs())
 
@@ -68,6 +74,36 @@ def test_no_answer_comes_before_its_question(make: Make, saver: bool, runs: int,
         assert log == [message.text for message in agent.get_state(config()).values["messages"]]
     said = [mention.content for mention in make(user="ann").timeline(session="t1")]
     assert {f"message {n}" for n in range(runs)} <= set(said)
+
+
+@pytest.mark.parametrize("colour", ["threads", "tasks"])
+@pytest.mark.parametrize("apart", [False, True], ids=["one agent", "an agent each"])
+@pytest.mark.parametrize("saver", [True, False], ids=["checkpointer", "no checkpointer"])
+def test_a_thread_that_begins_with_four_runs_at_once_has_each_message_once_and_in_order(
+    make: Make, saver: bool, apart: bool, colour: str
+) -> None:
+    """A checkpointer keeps one of the four; what the log then has of the others stands where it was said."""
+    kept = InMemorySaver() if saver else None
+
+    def new() -> Any:
+        return create_agent(Echo(messages=iter([])), middleware=[HTMMemoryMiddleware(make())], checkpointer=kept)
+
+    agent: Any = new()
+    agents = [new() for _ in range(4)] if apart else [agent] * 4
+    at_once_apart(agents, colour, [HumanMessage(f"message {n}") for n in range(4)])
+    agent.invoke({"messages": [("user", "after")]}, config())
+    said = [mention.content for mention in make(user="ann").timeline(session="t1")]
+    questions = ["message 0", "message 1", "message 2", "message 3"]
+    assert sorted(said[:-2]) == sorted([*questions, *(f"re: {each}" for each in questions)])
+    assert all(said.index(each) < said.index(f"re: {each}") for each in questions)
+    log = log_of(make)
+    assert log == [words for words in said if words in log]
+    assert log[-2:] == ["after", "re: after"]
+    if saver:
+        thread = [message.text for message in agent.get_state(config()).values["messages"]]
+        assert [words for words in log if words in thread] == thread
+    else:
+        assert log == said
 
 
 @pytest.mark.parametrize("colour", ["threads", "tasks"])
