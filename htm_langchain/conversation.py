@@ -243,16 +243,18 @@ class Conversation:
         # A client that sends its history again sends what was forgotten, too: it is known, and stays forgotten.
         forgotten = extent == "input"
         read, entries, found = self._compared(log, messages, forgotten=forgotten)
-        left = set(found.left)
-        if extent == "thread" and self.saved and all(place is None for place in found.places):
+        left, places = set(found.left), list(found.places)
+        for n, (each, place) in enumerate(zip(messages, found.places, strict=True)):
+            if extent == "thread" and place is not None and self._says_again(each, *entries[place]):
+                left.add(place)
+                places[n] = None
+        if extent == "thread" and self.saved and all(place is None for place in places):
             left = {at for at, (id, _) in enumerate(entries) if id in self.saved}  # all that the thread had was removed
         left = {at for at in left if thread_of(entries[at][1]) == self._mark}
-        returning = any(
-            each.id in self.saved for each, place in zip(messages, found.places, strict=True) if place is None
-        )
+        returning = any(each.id in self.saved for each, place in zip(messages, places, strict=True) if place is None)
         if extent == "thread":  # another run has taken messages out, or has written answers before their questions
-            returning = returning or _is_out_of_order(found.places)
-        for each, place in zip(messages, found.places, strict=True):
+            returning = returning or _is_out_of_order(places)
+        for each, place in zip(messages, places, strict=True):
             self.saved.pop(str(each.id), None)
             if place is not None and (extent == "input" or self._is_stored(each, entries[place][1].payload)):
                 self.saved[str(each.id)] = fingerprint(each)
@@ -264,7 +266,7 @@ class Conversation:
             stay = [entry for entry in log.entries(forgotten=forgotten) if entry[1].id not in gone]
             live = {mention.id for _, mention in log.entries()} if forgotten else None
             kept = [(id, each) for id, each in stay if id or live is None or each.id in live]
-            at = {entries[place][1].id: n for n, place in enumerate(found.places) if place is not None}
+            at = {entries[place][1].id: n for n, place in enumerate(places) if place is not None}
             new = self.unsaved(messages)
             log.replace(self._in_order(messages, new, kept, at))
             self._note_saved(new)
@@ -294,6 +296,10 @@ class Conversation:
             draft = drafts.get(str(message.id)) or own.get(n)
             found += [*([draft] if draft else []), *others[n]]
         return found
+
+    def _says_again(self, message: BaseMessage, id: str | None, known: Mention) -> bool:
+        """Whether a message only repeats the words of another one, such as a tool's result when its step is run anew."""
+        return id not in (None, stored_id(str(message.id))) and not self._is_stored(message, known.payload)
 
     def _is_stored(self, message: BaseMessage, payload: bytes | None) -> bool:
         """Whether a message is stored as it is, but for what is redacted."""

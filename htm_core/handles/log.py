@@ -66,8 +66,8 @@ class Log(Handle):
         the same speaker said in the same words in another session is then the same saying.
 
         Each is a `Draft` or a mapping of `remember`'s arguments. Here content may be empty: such a message has no node, and its
-        `payload` keeps it exactly. A message with an id that the session knows is the same message. What is `attached` to it is
-        written with it, found by recall, and in no answer of the log.
+        `payload` keeps it exactly. A message with an id that the session knows is the same message, and comes to the end of the log
+        if it had left it. What is `attached` to it is written with it, found by recall, and in no answer of the log.
         """
         said = Entered()
         self._say(messages, said, retold=validation.check_whole(retold, what="retold"))
@@ -167,8 +167,10 @@ class Log(Handle):
         gone: list[UUID] = []
 
         def note(connection: Connection, written: list[WrittenEntry]) -> None:
+            entered = written[: len(here)]
+            mentions.bring_back(connection, entered, owner=self._engine.owner, session=self.session)
             gone[:] = self._detach(connection, here, written)
-            said.read(connection, [each.mention for each in written[: len(here)]])
+            said.read(connection, [each.mention for each in entered])
 
         if messages:
             here = [self._here(message) for message in self._checked(messages)]

@@ -16,7 +16,7 @@ from ..types import Mention, Window
 from .connection import Reader
 from .database import Connection, Row
 from .queries import load
-from .records import Entry, mention_of, multirange, timerange
+from .records import Entry, WrittenEntry, mention_of, multirange, timerange
 
 _UNIQUE = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|[0-9a-fA-F]{32}")
 LOOKED_AT = 200  # owners, among which users are looked for whose names can be given
@@ -256,6 +256,14 @@ def place_in_log(connection: Connection, mentions: Sequence[UUID]) -> None:
         load("mentions")["place_in_log"],
         {"ids": list(mentions), "positions": list(range(1 - len(mentions), 1))},
     )
+
+
+def bring_back(connection: Connection, written: Sequence[WrittenEntry], *, owner: str, session: str) -> None:
+    """Put messages that had left the log at its end, where they are appended again, with the fresh ones and in this order."""
+    fresh = {each.mention: not each.known for each in written}
+    if not all(fresh.values()):
+        values = {"ids": list(fresh), "fresh": list(fresh.values()), "owner": owner, "session": session}
+        connection.queue(load("mentions")["bring_back"], values)
 
 
 def named_users(connection: Connection, *, limit: int) -> list[str]:

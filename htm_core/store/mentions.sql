@@ -233,6 +233,20 @@ update mentions m set log_position = given.position
 from unnest(%(ids)s::uuid[], %(positions)s::bigint[]) as given(id, position)
 where m.tenant = this_tenant() and m.id = given.id
 
+-- name: bring_back
+-- Puts those of an append's messages that had left the log at its end, with the fresh ones, in their order; the log moves up for them.
+with given as (
+  select g.id, g.fresh, row_number() over (order by g.place) as nth, count(*) over () as n
+  from unnest(%(ids)s::uuid[], %(fresh)s::bool[]) with ordinality g(id, fresh, place)
+  join mentions m on m.tenant = this_tenant() and m.id = g.id and not m.purged and (g.fresh or m.log_position is null)),
+last as (
+  select max(m.seq) as seq from mentions m where m.tenant = this_tenant() and m.owner = %(owner)s and m.session = %(session)s)
+update mentions m set log_position = coalesce(last.seq - g.n + g.nth, m.log_position - (select count(*) from given))
+from last, mentions o left join given g on g.id = o.id
+where exists (select from given where not fresh)
+  and o.tenant = this_tenant() and o.owner = %(owner)s and o.session = %(session)s and (o.log_position is not null or g.id is not null)
+  and m.tenant = o.tenant and m.id = o.id
+
 -- name: by_id
 select * from mentions_with_content where tenant = this_tenant() and id = any(%(ids)s::uuid[]) and forgotten_at is null
 

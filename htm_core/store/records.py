@@ -62,13 +62,14 @@ class Entry:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenEntry:
     """The result of writing one entry. `said_again`: its node was known, and this is another saying of it, not a copy of one.
-    `changed`: its id was known, for another text or payload.
+    `known`: its session knew its id; `changed`: for another text or payload.
     """
 
     mention: UUID
     node: UUID | None
     is_new: bool
     said_again: bool
+    known: bool = False
     changed: bool = False
 
 

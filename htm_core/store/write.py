@@ -322,6 +322,7 @@ def _results(
             and entry.node is not None
             and entry.node not in new
             and entry.mention not in copies,
+            known=(entry.session, entry.external_id) in known,
             changed=entry.mention in edited,
         )
         for entry in each

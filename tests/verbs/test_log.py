@@ -44,6 +44,34 @@ def test_appending_known_ids_again_adds_nothing(memory: Memory) -> None:
     assert [m.content for m in log.tail()] == ["message 0", "message 1", "message 2", "message 3"]
 
 
+@pytest.mark.parametrize(
+    ("again", "then"),
+    [
+        ([1], [0, 2, 3, 1]),
+        ([2, 1], [0, 3, 2, 1]),
+        ([5, 1, 4, 0], [0, 2, 3, 5, 1, 4]),
+        ([1, 1], [0, 2, 3, 1]),
+        ([0, 3], [0, 2, 3]),
+        ([4, 5], [0, 2, 3, 4, 5]),
+    ],
+)
+def test_a_message_that_left_the_log_comes_to_its_end_when_it_is_appended_again(
+    memory: Memory, again: list[int], then: list[int]
+) -> None:
+    log, said = memory.log("s"), talk(7)
+    memory.log("other").append(said)
+    first = log.append(said[:4])
+    log.remove(first[1:2])
+    if 2 in again:
+        log.remove(first[2:3])
+    log.append([said[n] for n in again])
+    assert [m.content for m in log.tail()] == [f"message {n}" for n in then]
+    log.append(said[6:])
+    assert [m.content for m in log.tail()] == [f"message {n}" for n in [*then, 6]]
+    assert len(memory.log("other").tail()) == 7
+    assert {m.id for m in first} <= {m.id for m in memory.timeline(session="s")}
+
+
 def test_clearing_a_log_keeps_long_term_memory(memory: Memory) -> None:
     log = memory.log("s")
     log.append(talk(3))
