@@ -268,8 +268,11 @@ class Conversation:
             kept = [(id, each) for id, each in stay if id or live is None or each.id in live]
             at = {entries[place][1].id: n for n, place in enumerate(places) if place is not None}
             new = self.unsaved(messages)
-            log.replace(self._in_order(messages, new, kept, at))
+            drafts = self._in_order(messages, new, kept, at)
+            log.replace(drafts)
             self._note_saved(new)
+            order = {draft.id: n for n, draft in enumerate(drafts)}
+            self.saved = dict(sorted(self.saved.items(), key=lambda known: order.get(stored_id(known[0]), -1)))
             self.before = None
         self._entries = None if left or returning or forgotten else read
         return bool(read)
