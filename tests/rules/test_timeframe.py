@@ -17,7 +17,17 @@ from htm_core.rules import timeframes
 from htm_core.rules.timeframes.calendar import Calendar
 from htm_core.rules.timeframes.parse import extract, parse
 from htm_core.rules.timeframes.phrases import AFTER, BEFORE, PREPOSITIONS, SINCE, TO, UNTIL
-from htm_core.rules.timeframes.sentences import ANCHORS, CONNECTORS, READ, find_time, may_open, openings, times_at
+from htm_core.rules.timeframes.sentences import (
+    ANCHORS,
+    CONNECTORS,
+    PLACES,
+    READ,
+    find_time,
+    may_open,
+    openings,
+    read_words,
+    times_at,
+)
 from htm_core.rules.timeframes.words import MONTH_NAMES, NUMBERS, PARTS, SEASONS, UNITS, WEEKDAYS, tokens
 from htm_core.types import Window
 
@@ -642,3 +652,12 @@ def test_iso_texts_mean_what_their_values_mean(first: datetime, second: datetime
     assert parse(start.date().isoformat(), now=now) == parse(start.date(), now=now)
     if start.astimezone(UTC) < stop.astimezone(UTC):
         assert parse(f"{start.isoformat()}/{stop.isoformat()}", now=now) == parse((start, stop), now=now)
+
+
+@pytest.mark.parametrize("repeated", ["1st ", "Monday ", "may ", "12: ", "second week "])
+def test_a_time_is_looked_for_at_few_places_however_many_a_question_has(repeated: str) -> None:
+    """The grammar takes milliseconds at each."""
+    words = read_words(repeated * 4_000)
+    places = openings(words)
+    assert len(places) == PLACES
+    assert places == openings(words[: places[-1] + 20])[:PLACES], "the first ones"

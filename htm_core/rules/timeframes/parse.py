@@ -49,7 +49,8 @@ def extract(
     """Take the first time expression out of a question: returns the rest, the windows and the expression.
 
     A question without one is returned unchanged, with no windows and None. A question that is only a time is returned
-    unchanged with its windows, so that there is something to search for. Only the first 5,000 characters are read.
+    unchanged with its windows, so that there is something to search for. Only the first 5,000 characters are read,
+    and the first 100 places where a time may begin.
     """
     calendar = _calendar(now, week_start=week_start, timezone=timezone)
     if not isinstance(question, str):

@@ -43,6 +43,7 @@ from .words import (
 # No timeframe has more words, and no question more letters: what is longer is a document that happens to name times.
 LONGEST = 16
 READ = 5_000
+PLACES = 100  # at which a time is looked for; the grammar takes milliseconds at each
 _ENDS = {"", *"?!.,;:)"}
 _FORMS_OF_BE = frozenset({"is", "was", "isn", "wasn", "be"})
 # Verbs whose "about" belongs to them, and not to a time after it.
@@ -155,7 +156,7 @@ def read_words(question: str) -> list[Token]:
 
 
 def openings(words: Sequence[Token]) -> list[int]:
-    """The places where a time may begin: an opening word, and from there only words of the grammar up to an anchor."""
+    """The first places where a time may begin: an opening word, and from there only words of the grammar up to an anchor."""
     places = []
     reaches_anchor = False
     for place in range(len(words) - 1, -1, -1):
@@ -173,7 +174,7 @@ def openings(words: Sequence[Token]) -> list[int]:
             reaches_anchor = reaches_anchor and word.text in CONNECTORS
         if reaches_anchor and may_open(words, place):
             places.append(place)
-    return places[::-1]
+    return places[: -PLACES - 1 : -1]
 
 
 def _is_counted(words: Sequence[Token], place: int) -> bool:
