@@ -71,6 +71,7 @@ from .threads import (
     atenant_of_checkpoint,
     auser_of_checkpoint,
     checkpointer,
+    ended,
     is_lost_with_process,
     new_note,
     note_of,
@@ -355,13 +356,13 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         """
         run = self._run(state, runtime)
         persist(run.conversation, run.messages, extent=run.extent, is_last=True)
-        return None
+        return None if checkpointer() is None else ended(state)
 
     async def aafter_agent(self, state: HTMState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """`after_agent`, awaited."""
         run = self._run(state, runtime)
         await apersist(run.conversation, run.messages, extent=run.extent, is_last=True)
-        return None
+        return None if checkpointer() is None else ended(state)
 
     # -- inside -------------------------------------------------------------------------------------------------------
 

@@ -327,7 +327,9 @@ def _namespace(runtime: Any) -> str:
 def _speaker(state: Any) -> str | None:
     """Who speaks in a thread, as the middleware noted it in the thread's state."""
     note = state.get("htm_thread") if isinstance(state, Mapping) else None
-    return text_or_none(note["speakers"][-1][0]) if isinstance(note, Mapping) else None
+    if not isinstance(note, Mapping):
+        return None
+    return text_or_none(note["user"] if "user" in note else note["speakers"][-1][0])  # as 0.1 wrote it
 
 
 def _field(source: Any, name: str) -> str | None:

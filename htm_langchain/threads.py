@@ -37,7 +37,9 @@ class ThreadNote:
     `key` is this thread's own. `began_with` is the message before which the log is restored; None restores nothing.
     `turn` is the first message of the turn that was begun last.
     `is_first` says whether its process knew no other thread of the session when it began.
-    `speakers` has for each change of speaker the user, and the first message that is theirs; "" is the thread's beginning.
+    `speakers` has for each change of speaker a digest of the user, and the first message that is theirs; "" is the thread's
+    beginning. A run streams its thread's state to whoever has asked for it, so `user`, who speaks in the turn, is there until
+    its end only.
     """
 
     key: str
@@ -45,16 +47,13 @@ class ThreadNote:
     speakers: tuple[tuple[str | None, str], ...]
     is_first: bool = True
     turn: str | None = None
-
-    @property
-    def user(self) -> str | None:
-        """Who speaks."""
-        return self.speakers[-1][0]
+    user: str | None = None
 
     def spoken_by(self, user: str | None, turn: str) -> ThreadNote:
         """The note once a user has begun a turn with a message."""
-        speakers = self.speakers if user == self.user else (*self.speakers, (user, turn))
-        return replace(self, speakers=speakers, turn=turn)
+        speaker = _digest(self.key, user)
+        speakers = self.speakers if speaker == self.speakers[-1][0] else (*self.speakers, (speaker, turn))
+        return replace(self, speakers=speakers, turn=turn, user=user)
 
     def of(self, user: str | None, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
         """The messages of a user: what they said, and what was answered to them.
@@ -62,13 +61,14 @@ class ThreadNote:
         Where the message at which the speaker changed was removed, it is not certain whose those around it are, and they
         are nobody's: they were kept when they were said.
         """
+        speaker = _digest(self.key, user)
         places = {str(each.id): at for at, each in enumerate(messages)}
         starts = [0, *(places.get(id, -1) for _, id in self.speakers[1:])]
         found = []
         for at, each in enumerate(messages):
             last = max(number for number, start in enumerate(starts) if 0 <= start <= at)
             lost = itertools.takewhile(lambda number: starts[number] < 0, range(last + 1, len(starts)))
-            if all(self.speakers[number][0] == user for number in (last, *lost)):
+            if all(self.speakers[number][0] == speaker for number in (last, *lost)):
                 found.append(each)
         return found
 
@@ -76,12 +76,20 @@ class ThreadNote:
         """The note as a checkpointer keeps it."""
         speakers = [list(each) for each in self.speakers]
         noted = {"key": self.key, "began_with": self.began_with, "speakers": speakers}
-        return noted | {"is_first": self.is_first, "turn": self.turn}
+        return noted | {"is_first": self.is_first, "turn": self.turn, "user": self.user}
 
 
 def new_note(user: str | None) -> ThreadNote:
     """The note of a thread that begins."""
-    return ThreadNote(str(uuid4()), None, ((user, ""),))
+    key = str(uuid4())
+    return ThreadNote(key, None, ((_digest(key, user), ""),), user=user)
+
+
+def _digest(key: str, user: str | None) -> str | None:
+    """What stands for a user in the thread of this key."""
+    return (
+        None if user is None else hashlib.sha256(f"{key}\x00{user}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    )
 
 
 def note_of(state: Mapping[str, Any]) -> ThreadNote | None:
@@ -89,8 +97,18 @@ def note_of(state: Mapping[str, Any]) -> ThreadNote | None:
     found = state.get("htm_thread")
     if not isinstance(found, Mapping):
         return None
-    speakers = tuple((who, id) for who, id in found["speakers"])
-    return ThreadNote(found["key"], found["began_with"], speakers, found.get("is_first", True), found.get("turn"))
+    key, speakers = found["key"], tuple((who, id) for who, id in found["speakers"])
+    user = found.get("user")
+    if "user" not in found:  # written by 0.1, with names
+        user = speakers[-1][0]
+        speakers = tuple((_digest(key, who), id) for who, id in speakers)
+    return ThreadNote(key, found["began_with"], speakers, found.get("is_first", True), found.get("turn"), user)
+
+
+def ended(state: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a turn that has ended changes in its thread's note: it names nobody any more. None where it does not."""
+    note = note_of(state)
+    return None if note is None or note.user is None else {"htm_thread": replace(note, user=None).to_state()}
 
 
 def with_ids(messages: Sequence[AnyMessage], *, key: str) -> list[AnyMessage]:
