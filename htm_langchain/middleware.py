@@ -408,7 +408,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         if note is None:
             noted = new_note(user)
             messages = with_ids(state["messages"], key=noted.key)
-            noted = replace(noted, turn=_turn_in(messages))
+            noted = replace(noted, turn=_turn_in(messages), asked=messages[-1].id if messages else None)
             if is_own and self._restored_in(key, messages, saver):
                 lead = leading_system(messages)
                 seen = self._conversations.of_session(key)
@@ -416,8 +416,8 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
                 noted = replace(noted, began_with=messages[lead].id, is_first=is_first)
         else:
             messages = with_ids(state["messages"], key=note.key)
-            turn = _turn_in(messages)
-            noted = note if turn is None else note.spoken_by(user, turn)
+            turn = _turn_in(messages, after=note.asked)
+            noted = note if turn is None else note.spoken_by(user, turn, messages[-1].id)
         if is_own:
             conversation.saw_thread_in(saver)
         update: dict[str, Any] = {} if named else {"htm_session": session}
@@ -496,9 +496,12 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
             return consultation.unreachable(error)
 
 
-def _turn_in(messages: Sequence[AnyMessage]) -> str | None:
-    """The first message of the turn that is to be answered; None where there is none."""
-    at = first_of_turn(messages)
+def _turn_in(messages: Sequence[AnyMessage], *, after: str | None = None) -> str | None:
+    """The first message of the turn that is to be answered; None where there is none.
+
+    What stands up to the message `after`, with which the turn before was asked, is not part of it: somebody else may have said it.
+    """
+    at = max([first_of_turn(messages), *(n + 1 for n, each in enumerate(messages) if after and each.id == after)])
     return messages[at].id if at < len(messages) else None
 
 

@@ -35,7 +35,7 @@ class ThreadNote:
     """What is noted in the state of a thread, and comes back with each of its checkpoints.
 
     `key` is this thread's own. `began_with` is the message before which the log is restored; None restores nothing.
-    `turn` is the first message of the turn that was begun last.
+    `turn` is the first message of the turn that was begun last, and `asked` the last one that it began with.
     `is_first` says whether its process knew no other thread of the session when it began.
     `speakers` has for each change of speaker a digest of the user, and the first message that is theirs; "" is the thread's
     beginning. A run streams its thread's state to whoever has asked for it, so `user`, who speaks in the turn, is there until
@@ -48,12 +48,13 @@ class ThreadNote:
     is_first: bool = True
     turn: str | None = None
     user: str | None = None
+    asked: str | None = None
 
-    def spoken_by(self, user: str | None, turn: str) -> ThreadNote:
+    def spoken_by(self, user: str | None, turn: str, asked: str | None) -> ThreadNote:
         """The note once a user has begun a turn with a message."""
         speaker = _digest(self.key, user)
         speakers = self.speakers if speaker == self.speakers[-1][0] else (*self.speakers, (speaker, turn))
-        return replace(self, speakers=speakers, turn=turn, user=user)
+        return replace(self, speakers=speakers, turn=turn, user=user, asked=asked)
 
     def of(self, user: str | None, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
         """The messages of a user: what they said, and what was answered to them.
@@ -76,7 +77,7 @@ class ThreadNote:
         """The note as a checkpointer keeps it."""
         speakers = [list(each) for each in self.speakers]
         noted = {"key": self.key, "began_with": self.began_with, "speakers": speakers}
-        return noted | {"is_first": self.is_first, "turn": self.turn, "user": self.user}
+        return noted | {"is_first": self.is_first, "turn": self.turn, "user": self.user, "asked": self.asked}
 
 
 def new_note(user: str | None) -> ThreadNote:
@@ -102,7 +103,8 @@ def note_of(state: Mapping[str, Any]) -> ThreadNote | None:
     if "user" not in found:  # written by 0.1, with names
         user = speakers[-1][0]
         speakers = tuple((_digest(key, who), id) for who, id in speakers)
-    return ThreadNote(key, found["began_with"], speakers, found.get("is_first", True), found.get("turn"), user)
+    is_first, turn, asked = found.get("is_first", True), found.get("turn"), found.get("asked")
+    return ThreadNote(key, found["began_with"], speakers, is_first, turn, user, asked)
 
 
 def ended(state: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -31,6 +31,27 @@ def kept(memory: Memory) -> list[str]:
     return [mention.content for mention in memory.timeline(limit=99)]
 
 
+@pytest.mark.parametrize("awaited", [False, True])
+def test_what_a_run_that_failed_has_not_answered_is_not_the_next_speakers(make: Make, awaited: bool) -> None:
+    model = scripted(RuntimeError("the model is down"), RuntimeError("still"), "Hello both.", "Fine.")
+    agent: Any = create_agent(model, middleware=[HTMMemoryMiddleware(make(), limit=0)], checkpointer=InMemorySaver())
+
+    def run(user: str, *words: str) -> None:
+        given = {"messages": [HumanMessage(each) for each in words]}
+        if awaited:
+            asyncio.run(agent.ainvoke(given, config(user)))
+        else:
+            agent.invoke(given, config(user))
+
+    for words in (["I am ann.", "My code is blue."], ["Are you there?"]):
+        with pytest.raises(RuntimeError):
+            run("ann", *words)
+    run("ben", "I am ben.", "My code is red.")
+    run("ann", "Thanks.")
+    assert kept(make(user="ben")) == ["I am ben.", "My code is red.", "Hello both."]
+    assert kept(make(user="ann")) == ["I am ann.", "My code is blue.", "Are you there?", "Thanks.", "Fine."]
+
+
 @pytest.fixture
 def other(make: Make, tenant: str) -> Memory:
     """Ann's memory in another tenant."""

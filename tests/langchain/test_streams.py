@@ -46,7 +46,7 @@ def streamed(agent: Any, given: Any, *, is_awaited: bool, **run: Any) -> str:
 @pytest.mark.parametrize("how", ["configurable", "context"])
 def test_a_run_streams_no_other_users_id(make: Make, how: str, is_awaited: bool) -> None:
     agent: Any = create_agent(
-        scripted(*[each for _ in range(3) for each in (CALL.model_copy(), "Done.")]), [approve], middleware=[HTMMemoryMiddleware(make(), limit=0)], checkpointer=InMemorySaver(),
+        scripted(*[each for _ in range(3) for each in (CALL.model_copy(update={"id": None}), "Done.")]), [approve], middleware=[HTMMemoryMiddleware(make(), limit=0)], checkpointer=InMemorySaver(),
         context_schema=Context,
     )  # fmt: skip
     everybody = ("anneliese", "benedikt", "cornelia")
@@ -66,7 +66,7 @@ def test_a_run_streams_no_other_users_id(make: Make, how: str, is_awaited: bool)
 
 def test_a_turn_that_is_interrupted_still_knows_its_user(make: Make) -> None:
     agent: Any = create_agent(
-        scripted(CALL, "Done."), [approve], middleware=[HTMMemoryMiddleware(make(), limit=0)], checkpointer=InMemorySaver(),
+        scripted(CALL.model_copy(update={"id": None}), "Done."), [approve], middleware=[HTMMemoryMiddleware(make(), limit=0)], checkpointer=InMemorySaver(),
         context_schema=Context,
     )  # fmt: skip
     agent.invoke({"messages": [("user", "May I?")]}, CONFIG, context=Context("anneliese"))
@@ -76,7 +76,7 @@ def test_a_turn_that_is_interrupted_still_knows_its_user(make: Make) -> None:
 
 
 def test_a_thread_noted_by_0_1_with_names_goes_on() -> None:
-    note = new_note("ann").spoken_by("ben", "m3")
+    note = new_note("ann").spoken_by("ben", "m3", None)
     old: dict[str, Any] = note.to_state() | {"speakers": [["ann", ""], ["ben", "m3"]]}
     del old["user"]
     assert note_of({"htm_thread": old}) == note
