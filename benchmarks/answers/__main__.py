@@ -1,0 +1,223 @@
+"""Measure right answers: `python -m benchmarks.answers --model http://127.0.0.1:11434 [--locomo PATH] [--longmemeval PATH]`.
+
+Conversations are told to each kind of memory as its users tell them, then each question is asked in a fresh thread of a real model,
+which is reached by Ollama's API. Answers are judged by the words that are expected. It prints for each set the share of right
+answers with its 95 % interval, the share of the ceiling (the model with the evidence alone in its prompt), how often something was
+invented where nothing was told, and the tokens that memory adds to a request; and compares htm-memory with each other arm, question
+by question (McNemar's exact test).
+
+Every answer is kept in the file of --cache by its request, so a run that was stopped goes on where it was, and a change of what is
+shown costs only the requests that it changed. --out has every question with its request and its answer. `pip install -e
+".[all,peers]"` brings what the other arms need.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from benchmarks.retrieval import home
+from benchmarks.retrieval_systems import CachedEmbedder
+from benchmarks.tcp_server import temporary_server
+from htm_core import shutdown
+
+from .arms import ALL, ARMS, EVIDENCE, HTM, NOTHING_ARM, Tools
+from .cases import FACTS, NOTHING, Case, all_cases, limited
+from .judged import RIGHT, WRONG, Outcome, judge
+from .relay import Relay
+
+NOW = datetime(2026, 11, 27, 18, tzinfo=UTC)  # when facts are asked for: fixed, so that equal requests are equal
+MCP = "htm-memory, MCP"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """A question with one arm's answer, how it was judged, and the last request that led to it."""
+
+    arm: str
+    set: str
+    id: str
+    question: str
+    expected: Sequence[str]
+    answer: str
+    outcome: Outcome
+    tokens: int
+    request: object
+
+
+def main() -> None:
+    """Tell, ask, and print."""
+    given = arguments()
+    console = Console(width=170)
+    cases = limited(all_cases(locomo_path=given.locomo, longmemeval_path=given.longmemeval, now=NOW), given.limit)
+    if given.sets:
+        chosen = [
+            replace(case, asked=[each for each in case.asked if _is_chosen(each.set, given.sets)]) for case in cases
+        ]
+        cases = [case for case in chosen if case.asked]
+    began, answered = time.monotonic(), list[Answered]()
+    with home(None), temporary_server() as dsn, Relay(given.model, given.cache) as relay:
+        embedder = CachedEmbedder(given.cache.with_suffix(".vectors"))
+        with Tools(url=relay.url, model=given.name, embedder=embedder, dsn=dsn) as tools:
+            for name in given.arms or ARMS:
+                answered += answers(name, cases, tools, relay)
+        shutdown()
+    if given.out:
+        given.out.write_text("".join(json.dumps(asdict(each), ensure_ascii=False) + "\n" for each in answered))
+    console.print(shares(answered), tests(answered), size(answered))
+    console.print(f"{len(answered)} answers, {relay.asked} of them new, in {time.monotonic() - began:.0f} s")
+
+
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", required=True, metavar="URL", help="a server of Ollama's API")
+    parser.add_argument("--name", default="qwen", help="the model's name there")
+    parser.add_argument("--locomo", type=Path, metavar="PATH")
+    parser.add_argument("--longmemeval", type=Path, metavar="PATH")
+    parser.add_argument("--limit", type=int, default=150, help="questions of each set at most")
+    parser.add_argument("--arms", nargs="+", choices=ALL, metavar="ARM", help=f"of {', '.join(ALL)}")
+    parser.add_argument("--sets", nargs="+", metavar="SET", help="only sets whose names begin so")
+    parser.add_argument("--cache", type=Path, default=Path("answers.cache"), help="keeps answers, and vectors beside")
+    parser.add_argument("--out", type=Path, help="JSON lines: every question with its request, answer and outcome")
+    return parser.parse_args()
+
+
+def _is_chosen(name: str, chosen: Sequence[str]) -> bool:
+    return any(name.lower().startswith(each.lower()) for each in chosen)
+
+
+def answers(name: str, cases: Sequence[Case], tools: Tools, relay: Relay) -> list[Answered]:
+    """What an arm answers to all questions."""
+    arm, found = ALL[name](tools), list[Answered]()
+    if name == MCP:
+        cases = [case for case in cases if case.asked[0].set.startswith(FACTS)]
+    with Progress(console=Console(stderr=True)) as progress:
+        task = progress.add_task(name, total=sum(len(case.asked) for case in cases))
+        for case in cases:
+            arm.tell(case)
+            relay.taken()
+            for question in case.asked:
+                answer = arm.ask(case, question)
+                sent = relay.taken()
+                found.append(
+                    Answered(
+                        arm=name, set=question.set, id=question.id, question=question.text, expected=question.expected,
+                        answer=answer, outcome=judge(answer, question.expected, question.former),
+                        tokens=sent[-1].prompt_tokens if sent else 0, request=sent[-1].messages if sent else None,
+                    )
+                )  # fmt: skip
+                progress.advance(task)
+    return found
+
+
+def by_arm(answered: Sequence[Answered], name: str) -> dict[str, dict[str, Answered]]:
+    """The answers to a set's questions, by arm and id."""
+    found: dict[str, dict[str, Answered]] = {}
+    for each in answered:
+        if each.set == name:
+            found.setdefault(each.arm, {})[each.id] = each
+    return found
+
+
+def shares(answered: Sequence[Answered]) -> Table:
+    """Right answers of each arm and set, or those that were invented."""
+    sets = list(dict.fromkeys(each.set for each in answered))
+    table = Table(title="right answers, of the ceiling's, wrong ones; where nothing was told: invented answers")
+    table.add_column("arm")
+    for name in sets:
+        count = len({each.id for each in answered if each.set == name})
+        table.add_column(f"{name} ({count})")
+    for arm in dict.fromkeys(each.arm for each in answered):
+        cells = []
+        for name in sets:
+            arms = by_arm(answered, name)
+            cells.append(_cell(name, list(arms.get(arm, {}).values()), list(arms.get(EVIDENCE, {}).values())))
+        table.add_row(arm, *cells)
+    return table
+
+
+def _cell(name: str, own: Sequence[Answered], ceiling: Sequence[Answered]) -> str:
+    if not own:
+        return ""
+    wrong = sum(each.outcome == WRONG for each in own)
+    if name.endswith(NOTHING):
+        return f"invented {interval(wrong, len(own))}"
+    right, most = (sum(each.outcome == RIGHT for each in some) for some in (own, ceiling))
+    of_ceiling = f", {right / most * len(ceiling) / len(own):.2f} of it" if most else ""
+    return f"{interval(right, len(own))}{of_ceiling}, {wrong / len(own):.2f} wrong"
+
+
+def interval(count: int, of: int, z: float = 1.96) -> str:
+    """A share with its 95 % interval by Wilson."""
+    share, spread = count / of, z * z / of
+    middle = (share + spread / 2) / (1 + spread)
+    half = z / (1 + spread) * math.sqrt(share * (1 - share) / of + spread / of / 4)
+    return f"{share:.2f} [{max(0.0, middle - half):.2f}, {min(1.0, middle + half):.2f}]"
+
+
+def tests(answered: Sequence[Answered]) -> Table:
+    """htm-memory's middleware beside each other arm, question by question."""
+    table = Table(title=f"{HTM}: questions that only it answers right / that only the other does, p")
+    sets = [name for name in dict.fromkeys(each.set for each in answered) if not name.endswith(NOTHING)]
+    table.add_column("other")
+    for name in sets:
+        table.add_column(name)
+    for arm in dict.fromkeys(each.arm for each in answered):
+        if arm == HTM:
+            continue
+        cells = []
+        for name in sets:
+            arms = by_arm(answered, name)
+            own, other = arms.get(HTM, {}), arms.get(arm, {})
+            both = own.keys() & other.keys()
+            only = sum(own[id].outcome == RIGHT and other[id].outcome != RIGHT for id in both)
+            less = sum(own[id].outcome != RIGHT and other[id].outcome == RIGHT for id in both)
+            cells.append(f"{only} / {less}, {mcnemar(only, less):.3f}" if both else "")
+        table.add_row(arm, *cells)
+    return table
+
+
+def mcnemar(one: int, other: int) -> float:
+    """The two-sided exact p of so many discordant pairs (McNemar 1947; the binomial form)."""
+    total, least = one + other, min(one, other)
+    return min(1.0, 2 * sum(math.comb(total, k) for k in range(least + 1)) / 2**total) if total else 1.0
+
+
+def size(answered: Sequence[Answered]) -> Table:
+    """The tokens that a memory adds to a request: those of its prompt without those of the question alone."""
+    alone = {(each.set, each.id): each.tokens for each in answered if each.arm == NOTHING_ARM}
+    table = Table(title="tokens beside the question, by the model's own count: median, 90th percentile")
+    sets = list(dict.fromkeys(each.set for each in answered))
+    table.add_column("arm")
+    for name in sets:
+        table.add_column(name)
+    for arm in dict.fromkeys(each.arm for each in answered):
+        cells = []
+        for name in sets:
+            counts = sorted(
+                max(0, each.tokens - alone.get((each.set, each.id), 0))
+                for each in by_arm(answered, name).get(arm, {}).values()
+            )
+            cells.append(
+                f"{statistics.median(counts):.0f}, {counts[min(len(counts) - 1, int(0.9 * len(counts)))]}"
+                if counts
+                else ""
+            )
+        table.add_row(arm, *cells)
+    return table
+
+
+if __name__ == "__main__":
+    main()
