@@ -62,13 +62,28 @@ def verbs(
         """Replace the public methods of a class by bounded and traced ones."""
         for name, verb in list(vars(kind).items()):
             if name == "__init__" or name in besides:
-                setattr(kind, name, translated()(_named(verb)))
+                setattr(kind, name, _translated(verb))
             elif inspect.isfunction(verb) and not name.startswith("_"):
                 traced = _traced(f"{prefix}.{name}", verb, plan)
                 setattr(kind, name, _bounded(traced, settings_of))
         return kind
 
     return decorate
+
+
+def _translated(verb: Callable[..., Any]) -> Callable[..., Any]:
+    named = _named(verb)
+
+    @functools.wraps(verb)
+    def run(self: Any, *args: Any, **options: Any) -> Any:
+        """Call the verb; raw errors become ours."""
+        try:
+            with translated():
+                return named(self, *args, **options)
+        finally:
+            del args, options  # a traceback with variables would show the password of a URL
+
+    return run
 
 
 def _named(verb: Callable[..., Any]) -> Callable[..., Any]:
@@ -82,6 +97,8 @@ def _named(verb: Callable[..., Any]) -> Callable[..., Any]:
             if wrong is None:
                 raise
             raise wrong from error
+        finally:
+            del args, options  # as above
 
     return run
 
