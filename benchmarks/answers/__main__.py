@@ -52,6 +52,7 @@ class Answered:
     expected: Sequence[str]
     answer: str
     outcome: Outcome
+    shown: bool  # whether a form of the right answer stands in the request
     tokens: int
     request: object
 
@@ -111,10 +112,12 @@ def answers(name: str, cases: Sequence[Case], tools: Tools, relay: Relay) -> lis
             for question in case.asked:
                 answer = arm.ask(case, question)
                 sent = relay.taken()
+                request = "\n".join(str(message.get("content")) for message in sent[-1].messages) if sent else ""
                 found.append(
                     Answered(
                         arm=name, set=question.set, id=question.id, question=question.text, expected=question.expected,
                         answer=answer, outcome=judge(answer, question.expected, question.former),
+                        shown=judge(request, question.expected) == RIGHT,
                         tokens=sent[-1].prompt_tokens if sent else 0, request=sent[-1].messages if sent else None,
                     )
                 )  # fmt: skip
@@ -134,7 +137,9 @@ def by_arm(answered: Sequence[Answered], name: str) -> dict[str, dict[str, Answe
 def shares(answered: Sequence[Answered]) -> Table:
     """Right answers of each arm and set, or those that were invented."""
     sets = list(dict.fromkeys(each.set for each in answered))
-    table = Table(title="right answers, of the ceiling's, wrong ones; where nothing was told: invented answers")
+    table = Table(
+        title="right answers, of the ceiling's, wrong, with the answer in the request; where nothing was told: invented"
+    )
     table.add_column("arm")
     for name in sets:
         count = len({each.id for each in answered if each.set == name})
@@ -156,7 +161,8 @@ def _cell(name: str, own: Sequence[Answered], ceiling: Sequence[Answered]) -> st
         return f"invented {interval(wrong, len(own))}"
     right, most = (sum(each.outcome == RIGHT for each in some) for some in (own, ceiling))
     of_ceiling = f", {right / most * len(ceiling) / len(own):.2f} of it" if most else ""
-    return f"{interval(right, len(own))}{of_ceiling}, {wrong / len(own):.2f} wrong"
+    shown = sum(each.shown for each in own) / len(own)
+    return f"{interval(right, len(own))}{of_ceiling}, {wrong / len(own):.2f} wrong, {shown:.2f} shown"
 
 
 def interval(count: int, of: int, z: float = 1.96) -> str:

@@ -20,7 +20,7 @@ from typing import Any, Self
 
 SECONDS = 900.0
 # The digits of a fence's name are drawn anew for each turn: one and the same here, so that equal requests are equal.
-_FENCE = re.compile(rb"((?:memory|profile|memory_palace)-)\d{6,}")
+_FENCE = re.compile(rb"([a-z_]+-)\d{15}(?=>)")
 
 
 @dataclass(frozen=True, slots=True)
