@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field
 
 from ..errors import ModelError
 from ..rules.text.fence import Fence, escape, new_token, one_line
+from .structured import structured
 
 LONGEST_TEXT = 8_000  # characters of one memory that a model is shown
 LONGEST_ENTRY = 1_000  # and of each of many memories that it puts in order
@@ -185,5 +186,5 @@ class ChatExpander:
 
 def _structured(model: Any, schema: type[BaseModel], instructions: str, prompt: str, *, field: str) -> Any:
     """Give one field of the model's structured answer; an answer of another form comes back whole, for the caller to check."""
-    answer = model.with_structured_output(schema).invoke([("system", instructions), ("human", prompt)])
+    answer = structured(model, schema, instructions, prompt)
     return answer.get(field) if isinstance(answer, dict) else getattr(answer, field, answer)

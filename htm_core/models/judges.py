@@ -13,6 +13,7 @@ from ..errors import InvalidInput, ModelError
 from ..rules.text.fence import Fence, escape, new_token
 from . import ollama
 from .lazy import LazyModel, has_methods, model_name
+from .structured import structured
 
 Answer = Literal["supersedes", "contradicts", "none"]
 ANSWERS = get_args(Answer)
@@ -46,14 +47,7 @@ class ChatChangeJudge:
         pair = "\n".join(
             Fence(tag, token).enclose(escape(text[:LONGEST])) for tag, text in (("older", older), ("newer", newer))
         )
-        if has_methods(self.model, "with_structured_output"):
-            return self.model.with_structured_output(ChangeAnswer).invoke(
-                [("system", self.instructions), ("human", pair)]
-            )
-        from llama_index.core.base.llms.types import ChatMessage  # it is installed where its models are
-
-        said = [ChatMessage(role="system", content=self.instructions), ChatMessage(role="user", content=pair)]
-        return self.model.as_structured_llm(ChangeAnswer).chat(said).raw
+        return structured(self.model, ChangeAnswer, self.instructions, pair)
 
 
 class CheckedJudge:

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from ..errors import ModelError
+from ..models.structured import structured
 from ..rules.grounding.grounding import Contradiction, Evidence
 from ..rules.places import Placed
 from ..rules.supersession.judge import why_at_odds
@@ -81,9 +82,7 @@ class ChatJudge:
             Fence(tag, token).enclose(escape(text[:MAX_TEXT_LENGTH])) for tag, text in (("one", new), ("other", old))
         )
         try:
-            reply = self.model.with_structured_output(Judgement).invoke(
-                [("system", self.instructions), ("human", pair)]
-            )
+            reply = structured(self.model, Judgement, self.instructions, pair)
             answer = Judgement.model_validate(reply, from_attributes=True)
         except Exception as error:
             raise ModelError(

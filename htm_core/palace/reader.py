@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from .. import time_limit
 from ..errors import InvalidInput, ModelError
+from ..models.structured import structured
 from ..rules.text.fence import Fence, escape, indented, new_token
 
 # (question, texts) -> True, or a reason, when they answer it; False when they do not; None when the reader cannot say.
@@ -50,19 +51,14 @@ class ChatReader:
             Fence("question", token).enclose(escape(question[:MAX_TEXT_LENGTH])), Fence("texts", token).enclose(*shown)
         ])  # fmt: skip
         try:
-            reading = Reading.model_validate(self._answer(asked), from_attributes=True)
+            reading = Reading.model_validate(
+                structured(self.model, Reading, self.instructions, asked), from_attributes=True
+            )
         except Exception as error:
             raise ModelError(
                 f"the reader failed: {type(error).__name__}: {error}. Make sure that the model runs and answers in its schema"
             ) from error
         return (reading.why.strip() or True) if reading.answers else False
-
-    def _answer(self, asked: str) -> Any:
-        """The model's structured answer. A LlamaIndex LLM takes one text; its structured form brings the object as `raw`."""
-        if callable(getattr(self.model, "with_structured_output", None)):
-            model = self.model.with_structured_output(Reading)
-            return model.invoke([("system", self.instructions), ("human", asked)])
-        return self.model.as_structured_llm(Reading).complete(f"{self.instructions}\n\n{asked}").raw
 
 
 def resolve_reader(reader: Any) -> Reader | None:

@@ -270,9 +270,9 @@ def test_an_llm_of_llamaindex_can_be_the_reader(palace: Palace) -> None:
         def __init__(self, output_cls: Any) -> None:
             self.output_cls = output_cls
 
-        def complete(self, prompt: str) -> Any:
+        def chat(self, messages: Sequence[Any]) -> Any:
             class Response:
-                raw = self.output_cls(answers=FACT in prompt, why="it is there")
+                raw = self.output_cls(answers=FACT in messages[-1].content, why="it is there")
 
             return Response()
 
