@@ -395,11 +395,12 @@ class LlamaIndexMemory:
             )
 
         self.tools, self._session, self._sessions = tools, session, dict[str, Session]()
+        self._loop = tools.stack.enter_context(asyncio.Runner())  # its store knows one loop
 
     def tell(self, case: Case) -> None:
         """Put each message."""
         self._sessions[case.name] = memory = self._session(case.name)
-        asyncio.run(
+        self._loop.run(
             memory.aput_messages(
                 [ChatMessage(role=each.role or "user", content=text_of(each)) for each in case.messages]
             )
@@ -408,7 +409,7 @@ class LlamaIndexMemory:
     def ask(self, case: Case, question: Asked) -> str:
         """The model's answer."""
         asked = ChatMessage(role="user", content=question.text)
-        shown = asyncio.run(self._sessions[case.name].aget(input=question.text))
+        shown = self._loop.run(self._sessions[case.name].aget(input=question.text))
         return str(self.tools.llm.chat([*shown, asked]).message.content)
 
 
