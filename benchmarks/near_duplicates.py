@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import random
 import re
 import time
@@ -21,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from htm_core.rules.text.same_facts import is_same
+from tests.palace.labelled_prompts import wilson
 
 SEED = 20_261_125
 Change = Callable[[str, random.Random], str | None]
@@ -346,18 +346,6 @@ def read_pairs(file: Path) -> Iterator[Pair]:
             yield Pair(row["a"], row["b"], bool(row["same"]), str(row.get("kind", "")))
 
 
-def interval(hits: int, count: int) -> tuple[float, float]:
-    """The 95 % interval of a share, by Wilson's formula."""
-    if not count:
-        return 0.0, 1.0
-    z, share = 1.96, hits / count
-    middle, spread = (
-        share + z * z / (2 * count),
-        z * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count)),
-    )
-    return max(0.0, (middle - spread) / (1 + z * z / count)), min(1.0, (middle + spread) / (1 + z * z / count))
-
-
 def main() -> None:
     """Measure, and print the shares with their intervals."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -372,7 +360,7 @@ def main() -> None:
     false = [pair for pair, merged in judged if merged and not pair.same]
     missed = [pair for pair, merged in judged if pair.same and not merged]
     same = sum(pair.same for pair in pairs)
-    low, high = interval(len(false), len(pairs))
+    low, high = wilson(len(false), len(pairs))
     print(f"{len(pairs):,} pairs, {same:,} of them the same; {1e6 * spent:.0f} microseconds a text")
     print(
         f"false merges: {len(false)} = {100 * len(false) / max(1, len(pairs)):.2f} % of all pairs (95 %: {100 * low:.2f} to {100 * high:.2f})"

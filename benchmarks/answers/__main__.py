@@ -31,6 +31,7 @@ from benchmarks.retrieval import home
 from benchmarks.retrieval_systems import CachedEmbedder
 from benchmarks.tcp_server import temporary_server
 from htm_core import shutdown
+from tests.palace.labelled_prompts import wilson
 
 from .arms import ALL, ARMS, EVIDENCE, HTM, NOTHING_ARM, Tools
 from .cases import FACTS, NOTHING, Case, all_cases, limited
@@ -165,12 +166,10 @@ def _cell(name: str, own: Sequence[Answered], ceiling: Sequence[Answered]) -> st
     return f"{interval(right, len(own))}{of_ceiling}, {wrong / len(own):.2f} wrong, {shown:.2f} shown"
 
 
-def interval(count: int, of: int, z: float = 1.96) -> str:
+def interval(count: int, of: int) -> str:
     """A share with its 95 % interval by Wilson."""
-    share, spread = count / of, z * z / of
-    middle = (share + spread / 2) / (1 + spread)
-    half = z / (1 + spread) * math.sqrt(share * (1 - share) / of + spread / of / 4)
-    return f"{share:.2f} [{max(0.0, middle - half):.2f}, {min(1.0, middle + half):.2f}]"
+    low, high = wilson(count, of)
+    return f"{count / of:.2f} [{low:.2f}, {high:.2f}]"
 
 
 def tests(answered: Sequence[Answered]) -> Table:

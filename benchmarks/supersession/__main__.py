@@ -13,7 +13,6 @@ import json
 import random
 import zlib
 from collections.abc import Sequence
-from math import sqrt
 from pathlib import Path
 from time import perf_counter
 
@@ -22,6 +21,7 @@ from benchmarks.supersession.among import OTHERS, judged_among
 from benchmarks.supersession.pairs import Labelled
 from htm_core.rules.supersession import judge
 from htm_core.rules.supersession.judge import THRESHOLD
+from tests.palace.labelled_prompts import wilson
 
 Answer = tuple[str, float]
 THRESHOLDS = sorted({0.5, 0.6, 0.7, 0.75, 0.8, 0.85, THRESHOLD, 0.9, 0.95})
@@ -131,10 +131,8 @@ def share(part: int, whole: int) -> str:
     """A share with its interval, after Wilson."""
     if not whole:
         return "-"
-    z, p = 1.96, part / whole
-    centre = (p + z * z / (2 * whole)) / (1 + z * z / whole)
-    half = z * sqrt(p * (1 - p) / whole + z * z / (4 * whole * whole)) / (1 + z * z / whole)
-    return f"{p:.3f} ({centre - half:.3f} to {centre + half:.3f})"
+    low, high = wilson(part, whole)
+    return f"{part / whole:.3f} ({low:.3f} to {high:.3f})"
 
 
 if __name__ == "__main__":

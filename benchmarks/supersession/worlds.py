@@ -32,7 +32,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.near_duplicates import interval
 from benchmarks.present import dialogues
 from benchmarks.retrieval_sets import TURN, Case, Message, Question
 from benchmarks.supersession.pairs import HERE, vectors
@@ -41,6 +40,7 @@ from htm_core import Memory, Settings, shutdown
 from htm_core.rules.supersession import candidates
 from htm_core.rules.supersession.judge import THRESHOLD, Saying, most_at_odds
 from htm_core.rules.supersession.sayings import whole
+from tests.palace.labelled_prompts import wilson
 
 FILES = {"development": HERE / "worlds-development.txt", "held-out": HERE / "worlds-held-out.txt"}
 WEIGHTS = Path(candidates.__file__).parent / "candidates.json"
@@ -355,7 +355,7 @@ def table(title: str, given: Sequence[Compared], confidences: Sequence[float], m
 
 
 def _share(hits: int, of: int) -> str:
-    low, high = interval(hits, of)
+    low, high = wilson(hits, of)
     return f"{hits} of {of}, {hits / max(1, of):.3f} ({low:.3f} to {high:.3f})"
 
 
