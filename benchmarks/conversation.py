@@ -69,7 +69,7 @@ def measured(given: argparse.Namespace) -> Table:
     whole: dict[Mode, list[float]] = defaultdict(list)
     settings = Settings(worker="off")
     with Memory("bench", embedder=CachedEmbedder(), settings=settings, clock=lambda: case.now) as memory:
-        memory.remember_many(drafts(case))
+        memory.remember_many(drafts(case.messages))
         memory.flush()
         for number in range(1 + given.rounds):
             for mode in get_args(Mode):

@@ -28,8 +28,9 @@ Ask = Callable[[str], str]
 
 
 class Keeper(BaseChatModel):
-    """Answers nothing of use, and keeps its last request."""
+    """Answers always the same, and keeps its last request."""
 
+    reply: str = "Noted."
     sent: list[str] = []  # noqa: RUF012 - a pydantic field: each model has its own
 
     @property
@@ -48,7 +49,7 @@ class Keeper(BaseChatModel):
         **kwargs: Any,  # noqa: ARG002 - LangChain passes them
     ) -> ChatResult:
         self.sent[:] = [str(message.text) for message in messages]
-        return ChatResult(generations=[ChatGeneration(message=AIMessage("Noted."))])
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(self.reply))])
 
 
 def surfaces(embedder: CachedEmbedder | None) -> Table:

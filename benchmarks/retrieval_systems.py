@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.retrieval_sets import Case
+from benchmarks.retrieval_sets import Case, Message
 from htm_core import Draft, Memory, Mode, Recall, Settings, Signals
 from htm_core.models.embedders import MINILM, resolve
 from htm_core.rules.fusion import reciprocal_rank
@@ -36,14 +36,14 @@ class Answer:
 System = Callable[[str], Answer]
 
 
-def drafts(case: Case) -> list[Draft]:
-    """Give the messages of a case as drafts; their units are in the metadata."""
+def drafts(messages: Sequence[Message]) -> list[Draft]:
+    """Give messages as drafts; their units are in the metadata."""
     return [
         Draft(
             content=message.content, session=message.session, role=message.role, name=message.name, at=message.at,
             metadata={"unit": message.unit},
         )
-        for message in case.messages
+        for message in messages
     ]  # fmt: skip
 
 
@@ -63,7 +63,7 @@ class CaseMemory:
 
     def fill(self) -> None:
         """Store all messages, and wait until they are embedded."""
-        self.memory.remember_many(drafts(self.case))
+        self.memory.remember_many(drafts(self.case.messages))
         if not self.memory.flush():
             raise SystemExit(f"some memories of {self.case.name} could not be embedded: see the log")
 

@@ -18,7 +18,7 @@ import json
 import math
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -77,7 +77,8 @@ def main() -> None:
         shutdown()
     if given.out:
         given.out.write_text("".join(json.dumps(asdict(each), ensure_ascii=False) + "\n" for each in answered))
-    console.print(shares(answered), tests(answered), size(answered))
+    sets = by_set(answered)
+    console.print(shares(sets), tests(sets), size(sets))
     console.print(f"{len(answered)} answers, {relay.asked} of them new, in {time.monotonic() - began:.0f} s")
 
 
@@ -126,37 +127,38 @@ def answers(name: str, cases: Sequence[Case], tools: Tools, relay: Relay) -> lis
     return found
 
 
-def by_arm(answered: Sequence[Answered], name: str) -> dict[str, dict[str, Answered]]:
-    """The answers to a set's questions, by arm and id."""
-    found: dict[str, dict[str, Answered]] = {}
+ByArm = dict[str, dict[str, Answered]]  # the answers to a set's questions, by arm and id
+
+
+def by_set(answered: Sequence[Answered]) -> dict[str, ByArm]:
+    """The answers by set, arm and id."""
+    found: dict[str, ByArm] = {}
     for each in answered:
-        if each.set == name:
-            found.setdefault(each.arm, {})[each.id] = each
+        found.setdefault(each.set, {}).setdefault(each.arm, {})[each.id] = each
     return found
 
 
-def shares(answered: Sequence[Answered]) -> Table:
+def table(title: str, sets: Mapping[str, ByArm], cell: Callable[[str, str], str], *, without: str = "") -> Table:
+    """A row for each arm but one, and a column for each set; `cell` writes what stands at an arm and a set."""
+    made = Table("arm", *(f"{name} ({len(set().union(*arms.values()))})" for name, arms in sets.items()), title=title)
+    for arm in dict.fromkeys(arm for arms in sets.values() for arm in arms):
+        if arm != without:
+            made.add_row(arm, *(cell(arm, name) if arm in sets[name] else "" for name in sets))
+    return made
+
+
+def shares(sets: Mapping[str, ByArm]) -> Table:
     """Right answers of each arm and set, or those that were invented."""
-    sets = list(dict.fromkeys(each.set for each in answered))
-    table = Table(
-        title="right answers, of the ceiling's, wrong, with the answer in the request; where nothing was told: invented"
-    )
-    table.add_column("arm")
-    for name in sets:
-        count = len({each.id for each in answered if each.set == name})
-        table.add_column(f"{name} ({count})")
-    for arm in dict.fromkeys(each.arm for each in answered):
-        cells = []
-        for name in sets:
-            arms = by_arm(answered, name)
-            cells.append(_cell(name, list(arms.get(arm, {}).values()), list(arms.get(EVIDENCE, {}).values())))
-        table.add_row(arm, *cells)
-    return table
+
+    def cell(arm: str, name: str) -> str:
+        own, ceiling = (list(sets[name].get(each, {}).values()) for each in (arm, EVIDENCE))
+        return _cell(name, own, ceiling)
+
+    title = "right answers, of the ceiling's, wrong, with the answer in the request; where nothing was told: invented"
+    return table(title, sets, cell)
 
 
 def _cell(name: str, own: Sequence[Answered], ceiling: Sequence[Answered]) -> str:
-    if not own:
-        return ""
     wrong = sum(each.outcome == WRONG for each in own)
     if name.endswith(NOTHING):
         return f"invented {interval(wrong, len(own))}"
@@ -172,26 +174,19 @@ def interval(count: int, of: int) -> str:
     return f"{count / of:.2f} [{low:.2f}, {high:.2f}]"
 
 
-def tests(answered: Sequence[Answered]) -> Table:
+def tests(sets: Mapping[str, ByArm]) -> Table:
     """htm-memory's middleware beside each other arm, question by question."""
-    table = Table(title=f"{HTM}: questions that only it answers right / that only the other does, p")
-    sets = [name for name in dict.fromkeys(each.set for each in answered) if not name.endswith(NOTHING)]
-    table.add_column("other")
-    for name in sets:
-        table.add_column(name)
-    for arm in dict.fromkeys(each.arm for each in answered):
-        if arm == HTM:
-            continue
-        cells = []
-        for name in sets:
-            arms = by_arm(answered, name)
-            own, other = arms.get(HTM, {}), arms.get(arm, {})
-            both = own.keys() & other.keys()
-            only = sum(own[id].outcome == RIGHT and other[id].outcome != RIGHT for id in both)
-            less = sum(own[id].outcome != RIGHT and other[id].outcome == RIGHT for id in both)
-            cells.append(f"{only} / {less}, {mcnemar(only, less):.3f}" if both else "")
-        table.add_row(arm, *cells)
-    return table
+
+    def cell(arm: str, name: str) -> str:
+        own, other = sets[name].get(HTM, {}), sets[name][arm]
+        both = own.keys() & other.keys()
+        only = sum(own[id].outcome == RIGHT and other[id].outcome != RIGHT for id in both)
+        less = sum(own[id].outcome != RIGHT and other[id].outcome == RIGHT for id in both)
+        return f"{only} / {less}, {mcnemar(only, less):.3f}" if both else ""
+
+    title = f"{HTM}: questions that only it answers right / that only the other does, p"
+    answerable = {name: arms for name, arms in sets.items() if not name.endswith(NOTHING)}
+    return table(title, answerable, cell, without=HTM)
 
 
 def mcnemar(one: int, other: int) -> float:
@@ -200,28 +195,17 @@ def mcnemar(one: int, other: int) -> float:
     return min(1.0, 2 * sum(math.comb(total, k) for k in range(least + 1)) / 2**total) if total else 1.0
 
 
-def size(answered: Sequence[Answered]) -> Table:
+def size(sets: Mapping[str, ByArm]) -> Table:
     """The tokens that a memory adds to a request: those of its prompt without those of the question alone."""
-    alone = {(each.set, each.id): each.tokens for each in answered if each.arm == NOTHING_ARM}
-    table = Table(title="tokens beside the question, by the model's own count: median, 90th percentile")
-    sets = list(dict.fromkeys(each.set for each in answered))
-    table.add_column("arm")
-    for name in sets:
-        table.add_column(name)
-    for arm in dict.fromkeys(each.arm for each in answered):
-        cells = []
-        for name in sets:
-            counts = sorted(
-                max(0, each.tokens - alone.get((each.set, each.id), 0))
-                for each in by_arm(answered, name).get(arm, {}).values()
-            )
-            cells.append(
-                f"{statistics.median(counts):.0f}, {counts[min(len(counts) - 1, int(0.9 * len(counts)))]}"
-                if counts
-                else ""
-            )
-        table.add_row(arm, *cells)
-    return table
+
+    def cell(arm: str, name: str) -> str:
+        alone = sets[name].get(NOTHING_ARM, {})
+        counts = sorted(
+            max(0, each.tokens - (alone[id].tokens if id in alone else 0)) for id, each in sets[name][arm].items()
+        )
+        return f"{statistics.median(counts):.0f}, {counts[int(0.9 * len(counts))]}"
+
+    return table("tokens beside the question, by the model's own count: median, 90th percentile", sets, cell)
 
 
 if __name__ == "__main__":

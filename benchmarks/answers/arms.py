@@ -14,11 +14,9 @@ from typing import Any, Protocol, Self
 from unittest.mock import patch
 
 from langchain.agents import create_agent
-from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.vectorstores import InMemoryVectorStore
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -26,6 +24,7 @@ from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.llms import LLM, ChatMessage
 from llama_index.core.llms.mock import MockFunctionCallingLLM
 
+from benchmarks.reach_surfaces import Keeper
 from benchmarks.retrieval_sets import Message
 from benchmarks.retrieval_systems import CachedEmbedder, drafts
 from htm_core import Memory, Settings
@@ -34,11 +33,10 @@ from htm_core.palace import Palace
 from htm_langchain import HTMMemoryMiddleware, injection, with_memory
 from htm_llamaindex import HTMMemory
 
-from .cases import FACTS, Asked, Case
+from .cases import Asked, Case
 
 BUDGET = 3_000  # tokens of a request that a memory without one of its own would fill
 NEAREST = 8
-SILENT = "Noted."  # what an assistant answers where the set has no answer
 
 
 class Arm(Protocol):
@@ -107,40 +105,34 @@ class Clock:
         return self.now
 
 
-class Replies(BaseChatModel):
-    """Answers what the assistant of a set answered."""
-
-    reply: str = SILENT
-
-    @property
-    def _llm_type(self) -> str:
-        return "replies"
-
-    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Replies:  # noqa: ARG002 - it uses none
-        """Use no tool."""
-        return self
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],  # noqa: ARG002 - its answer is known
-        stop: list[str] | None = None,  # noqa: ARG002 - LangChain passes it
-        run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002 - LangChain passes it
-        **kwargs: Any,  # noqa: ARG002 - LangChain passes them
-    ) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(self.reply))])
-
-
 def turns(case: Case) -> Iterator[tuple[str, list[Message], str]]:
-    """The turns of a case: the thread, what the user said, and the answer."""
-    said: list[Message] = []
+    """The turns of a case: the thread, what the user said, and the answer, which some sets do not have."""
+    silent, said = Keeper().reply, list[Message]()
     for message in [*case.messages, None]:
         ends = message is None or (said and message.session != said[0].session)
         if said and (ends or (message is not None and message.role == "assistant")):
             answers = message is not None and not ends
-            yield f"{case.name}-{said[0].session}", said, message.content if answers and message else SILENT
+            yield f"{case.name}-{said[0].session}", said, message.content if answers and message else silent
             said = []
         if message is not None and message.role != "assistant":
             said.append(message)
+
+
+Talk = Callable[[str, str, str], None]  # a thread, what the user says, and what is answered
+
+
+def told(case: Case, memory: Memory, clock: Clock, talk: Talk) -> None:
+    """Talk, turn by turn, at the times of a case; what friends said to each other is imported."""
+    if case.friends:
+        clock.now = case.now
+        memory.of(user=case.name).remember_many(drafts(case.messages))
+    else:
+        for thread, said, reply in turns(case):
+            clock.now = said[0].at or case.now
+            talk(thread, "\n".join(message.content for message in said), reply)
+    clock.now = case.now
+    if not memory.flush():
+        raise SystemExit(f"some memories of {case.name} could not be embedded: see the log")
 
 
 # -- without a memory -------------------------------------------------------------------------------------------------
@@ -180,8 +172,8 @@ class Middleware:
 
     def __init__(self, tools: Tools) -> None:
         self.memory, self.clock, self._known = tools.shared(type(self).runnable)
-        self._replies = Replies()
-        self._told = self.runnable(self._replies, self.memory)
+        self._keeper = Keeper()
+        self._told = self.runnable(self._keeper, self.memory)
         # Answers to other questions of the set are no memories: each question is asked as if it were the first.
         self._asked = self.runnable(tools.chat, self.memory, keep=lambda _: False, **self.options)
 
@@ -193,21 +185,14 @@ class Middleware:
         )
 
     def tell(self, case: Case) -> None:
-        """Talk, turn by turn; what friends said to each other is imported. What another arm of its kind was told is known."""
-        self.clock.now = case.now
-        if case.name in self._known:
-            return
-        self._known.add(case.name)
-        if case.friends:
-            self.memory.of(user=case.name).remember_many(drafts_of(case.name, case.messages))
-        else:
-            for thread, said, reply in turns(case):
-                self.clock.now = said[0].at or case.now
-                self._replies.reply = reply
-                self._told("\n".join(message.content for message in said), config_of(case, thread))
-        self.clock.now = case.now
-        if not self.memory.flush():
-            raise SystemExit(f"some memories of {case.name} could not be embedded: see the log")
+        """Tell it, unless another arm of its kind was told."""
+        if case.name not in self._known:
+            self._known.add(case.name)
+            told(case, self.memory, self.clock, lambda *turn: self._talk(case, *turn))
+
+    def _talk(self, case: Case, thread: str, question: str, reply: str) -> None:
+        self._keeper.reply = reply
+        self._told(question, config_of(case, thread))
 
     def ask(self, case: Case, question: Asked) -> str:
         """The model's answer."""
@@ -246,19 +231,12 @@ class ChatEngine:
         return SimpleChatEngine.from_defaults(llm=llm, memory=memory)
 
     def tell(self, case: Case) -> None:
-        """Talk, turn by turn; what friends said to each other is imported."""
-        self.clock.now = case.now
-        if case.friends:
-            self.memory.of(user=case.name).remember_many(drafts_of(case.name, case.messages))
-        else:
-            for thread, said, reply in turns(case):
-                self.clock.now = said[0].at or case.now
-                llm = MockFunctionCallingLLM(
-                    response_generator=lambda *_, reply=reply, **__: ChatMessage(reply, role="assistant")
-                )
-                self._engine(case, thread, llm).chat("\n".join(message.content for message in said))
-        self.clock.now = case.now
-        self.memory.flush()
+        """Tell it."""
+        told(case, self.memory, self.clock, lambda *turn: self._talk(case, *turn))
+
+    def _talk(self, case: Case, thread: str, question: str, reply: str) -> None:
+        llm = MockFunctionCallingLLM(response_generator=lambda *_, **__: ChatMessage(reply, role="assistant"))
+        self._engine(case, thread, llm).chat(question)
 
     def ask(self, case: Case, question: Asked) -> str:
         """The model's answer."""
@@ -290,8 +268,7 @@ class McpClient:
 
     def tell(self, case: Case) -> None:
         """Remember what the user said."""
-        if case.asked and case.asked[0].set == FACTS:
-            self._call("remember", [{"content": each.content} for each in case.messages if each.role == "user"])
+        self._call("remember", [{"content": each.content} for each in case.messages if each.role == "user"])
 
     def ask(self, case: Case, question: Asked) -> str:  # noqa: ARG002 - it knows no case
         """The model's answer."""
@@ -416,13 +393,6 @@ class LlamaIndexMemory:
 def text_of(message: Message) -> str:
     """What was said, by whom where friends talk: others have no place for a speaker."""
     return f"{message.name}: {message.content}" if message.name else message.content
-
-
-def drafts_of(name: str, messages: list[Message]) -> list[Any]:
-    """Messages as an importer stores them."""
-    from benchmarks.retrieval_sets import Case as Chat
-
-    return drafts(Chat(name=name, messages=messages, questions=[], now=datetime.now(UTC)))
 
 
 def config_of(case: Case, thread: str) -> Any:

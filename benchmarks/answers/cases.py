@@ -8,7 +8,6 @@ LongMemEval are read from the files that are given.
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from benchmarks import chats
+from benchmarks import chats, recalled
 from benchmarks.present.dialogues import PRESENT, by_others
 from benchmarks.retrieval_sets import TURN, Message, locomo, longmemeval, opened, shortened
 from benchmarks.retrieval_sets import Case as Chat
@@ -78,7 +77,7 @@ class Case:
 
 def rows(name: str) -> list[dict[str, Any]]:
     """A file of JSON lines beside this one."""
-    return [json.loads(line) for line in (HERE / name).read_text("utf-8").splitlines() if line.strip()]
+    return recalled.rows(HERE / name)
 
 
 def facts(now: datetime) -> Case:

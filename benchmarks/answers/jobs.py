@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -53,7 +53,30 @@ class Tried:
     seconds: float
 
 
-Call = Callable[[], tuple[float, float | None]]
+class Nearest:
+    """What was told of the facts, by how near it is to questions."""
+
+    def __init__(self, embedder: CachedEmbedder) -> None:
+        self.told = [row["told"] for row in rows("facts.jsonl")]
+        self._embedder = embedder
+        self._matrix = np.asarray(embedder.embed_documents(self.told))
+
+    def to(self, questions: list[str]) -> list[str]:
+        """The texts, nearest first, by the best of the questions' cosines."""
+        asked = np.asarray([self._embedder.embed_query(question) for question in questions])
+        return [self.told[place] for place in np.argsort(-(self._matrix @ asked.T).max(axis=1), kind="stable")]
+
+
+Right = tuple[float, float | None]  # how right an answer is, and how right it is without the plug
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What makes the plug of a name, the file with its questions, and what asks it one; None is no question for it."""
+
+    resolve: Callable[[str], Any]
+    file: str
+    ask: Callable[[Any, dict[str, Any], Nearest], Right | None]
 
 
 def main() -> None:
@@ -70,10 +93,12 @@ def main() -> None:
         table.add_column(column)
     with home(None), Relay(given.model, given.cache) as relay:
         os.environ["OLLAMA_HOST"] = relay.url
-        embedder = CachedEmbedder(given.cache.with_suffix(".vectors"))
+        near = Nearest(CachedEmbedder(given.cache.with_suffix(".vectors")))
         for name in given.only or JOBS:
-            calls = list(JOBS[name](f"ollama:{given.name}", embedder))[: given.limit]
-            tried = [one(call) for call in track(calls, name, console=Console(stderr=True))]
+            job = JOBS[name]
+            plug, asked = job.resolve(f"ollama:{given.name}"), rows(job.file)[: given.limit]
+            every = [one(job, plug, row, near) for row in track(asked, name, console=Console(stderr=True))]
+            tried = [each for each in every if each is not None]
             parsed, known = [each for each in tried if each.parsed], [e.without for e in tried if e.without is not None]
             table.add_row(
                 name, str(len(tried)), interval(len(parsed), len(tried)),
@@ -84,14 +109,14 @@ def main() -> None:
     Console(width=130).print(table)
 
 
-def one(call: Call) -> Tried:
-    """Call once."""
+def one(job: Job, plug: Any, row: dict[str, Any], near: Nearest) -> Tried | None:
+    """Ask once."""
     began = time.perf_counter()
     try:
-        right, without = call()
+        answer = job.ask(plug, row, near)
     except ModelError:
         return Tried(False, 0.0, None, time.perf_counter() - began)
-    return Tried(True, right, without, time.perf_counter() - began)
+    return None if answer is None else Tried(True, *answer, time.perf_counter() - began)
 
 
 def words(text: str) -> set[str]:
@@ -99,114 +124,57 @@ def words(text: str) -> set[str]:
     return {word.removesuffix("s") for word in plain(text).split()}
 
 
-def taggers(spec: str, _: CachedEmbedder) -> Iterator[Call]:
+def tag(tagger: Any, row: dict[str, Any], _: Nearest) -> Right:
     """Right is the share of tags of which a level is one that a person would give."""
-    tagger = resolve_tagger(spec)
-    assert tagger is not None
-    for row in rows("jobs.jsonl"):
-        accepted = [words(tag) for tag in row["tags"]]
-
-        def call(text: str = row["text"], accepted: list[set[str]] = accepted) -> tuple[float, None]:
-            found = tagger.tags(text)
-            levels = [[words(level) for level in re.split("[:]", tag)] for tag in found]
-            fitting = [any(level & each for level in tag for each in accepted) for tag in levels]
-            return (statistics.mean(fitting) if fitting else 0.0), None
-
-        yield call
+    accepted = [words(each) for each in row["tags"]]
+    levels = [[words(level) for level in found.split(":")] for found in tagger.tags(row["text"])]
+    fitting = [any(level & each for level in found for each in accepted) for found in levels]
+    return (statistics.mean(fitting) if fitting else 0.0), None
 
 
-def propositioners(spec: str, _: CachedEmbedder) -> Iterator[Call]:
+def propose(propositioner: Any, row: dict[str, Any], _: Nearest) -> Right:
     """Right is the share of expected facts most of whose words stand in one of the answer."""
-    propositioner = resolve_propositioner(spec)
-    assert propositioner is not None
-    for row in rows("jobs.jsonl"):
-
-        def call(text: str = row["text"], facts: list[str] = row["facts"]) -> tuple[float, None]:
-            found = [words(fact) for fact in propositioner.facts(text, speaker="The user")]
-            expected = [words(fact) for fact in facts]
-            covered = [any(len(each & fact) >= COVERED * len(each) for fact in found) for each in expected]
-            return statistics.mean(covered), None
-
-        yield call
+    found = [words(fact) for fact in propositioner.facts(row["text"], speaker="The user")]
+    expected = [words(fact) for fact in row["facts"]]
+    return statistics.mean(any(len(each & fact) >= COVERED * len(each) for fact in found) for each in expected), None
 
 
-def summarizers(spec: str, _: CachedEmbedder) -> Iterator[Call]:
+def summarize(summarizer: Any, row: dict[str, Any], _: Nearest) -> Right:
     """Right when half of the words of a summary stand in the lines about a conversation of one message."""
-    summarizer = resolve_summarizer(spec)
-    assert summarizer is not None
-    for row in rows("jobs.jsonl"):
-
-        def call(text: str = row["text"], gist: list[str] = row["gist"]) -> tuple[float, None]:
-            found = " ".join(summarizer.lines([text])).casefold()
-            return float(sum(word.casefold() in found for word in gist) >= len(gist) / 2), None
-
-        yield call
+    found = " ".join(summarizer.lines([row["text"]])).casefold()
+    return float(sum(word.casefold() in found for word in row["gist"]) >= len(row["gist"]) / 2), None
 
 
-def judges(spec: str, _: CachedEmbedder) -> Iterator[Call]:
+def judge(judge: Any, row: dict[str, Any], _: Nearest) -> Right:
     """Right when the later saying supersedes the earlier one where a person says so, and nowhere else."""
-    judge = resolve_judge(spec)
-    assert judge is not None
-    for row in rows("changes.jsonl"):
-
-        def call(pair: tuple[str, str, str] = (row["earlier"], row["later"], row["relation"])) -> tuple[float, None]:
-            answer, _ = judge.judge(pair[0], pair[1], seconds=SECONDS)
-            return float((answer == "supersedes") == (pair[2] == "replaces")), None
-
-        yield call
+    answer, _reason = judge.judge(row["earlier"], row["later"], seconds=SECONDS)
+    return float((answer == "supersedes") == (row["relation"] == "replaces")), None
 
 
-def nearest(embedder: CachedEmbedder, told: list[str], questions: list[str]) -> list[int]:
-    """The places of what was told, nearest first, by the best of the questions' cosines."""
-    matrix = np.asarray(embedder.embed_documents(told))
-    asked = np.asarray([embedder.embed_query(question) for question in questions])
-    return [int(place) for place in np.argsort(-(matrix @ asked.T).max(axis=1), kind="stable")]
-
-
-def expanders(spec: str, embedder: CachedEmbedder) -> Iterator[Call]:
+def expand(expander: Any, row: dict[str, Any], near: Nearest) -> Right:
     """Right when the fact is among the three nearest; without the plug, by the question alone."""
-    expander = resolve_expander(spec)
-    assert expander is not None
-    facts = rows("facts.jsonl")
-    told = [row["told"] for row in facts]
-    for number, row in enumerate(facts):
-
-        def call(number: int = number, question: str = row["question"]) -> tuple[float, float]:
-            more = expander.questions(question, seconds=SECONDS)
-            both, alone = (nearest(embedder, told, asked)[:FIRST] for asked in ([question, *more], [question]))
-            return float(number in both), float(number in alone)
-
-        yield call
+    question = row["question"]
+    more = expander.questions(question, seconds=SECONDS)
+    both, alone = (float(row["told"] in near.to(asked)[:FIRST]) for asked in ([question, *more], [question]))
+    return both, alone
 
 
-def rerankers(spec: str, embedder: CachedEmbedder) -> Iterator[Call]:
+def rerank(reranker: Any, row: dict[str, Any], near: Nearest) -> Right | None:
     """Right when the fact is first of the eight nearest; without the plug, as the cosine has them. Only where it is among them."""
-    reranker = resolve_reranker(spec)
-    assert reranker is not None
-    facts = rows("facts.jsonl")
-    told = [row["told"] for row in facts]
-    for number, row in enumerate(facts):
-        places = nearest(embedder, told, [row["question"]])[:SHOWN]
-        if number in places:
-
-            def call(
-                number: int = number, question: str = row["question"], places: list[int] = places
-            ) -> tuple[float, float]:
-                order = reranker.order(
-                    question, [told[place] for place in places], [0.0] * len(places), seconds=SECONDS
-                )
-                return float(places[order[0]] == number), float(places[0] == number)
-
-            yield call
+    shown = near.to([row["question"]])[:SHOWN]
+    if row["told"] not in shown:
+        return None
+    order = reranker.order(row["question"], shown, [0.0] * len(shown), seconds=SECONDS)
+    return float(shown[order[0]] == row["told"]), float(shown[0] == row["told"])
 
 
-JOBS: dict[str, Callable[[str, CachedEmbedder], Iterator[Call]]] = {
-    "tagger": taggers,
-    "propositioner": propositioners,
-    "summarizer": summarizers,
-    "judge": judges,
-    "expander": expanders,
-    "reranker": rerankers,
+JOBS = {
+    "tagger": Job(resolve_tagger, "jobs.jsonl", tag),
+    "propositioner": Job(resolve_propositioner, "jobs.jsonl", propose),
+    "summarizer": Job(resolve_summarizer, "jobs.jsonl", summarize),
+    "judge": Job(resolve_judge, "changes.jsonl", judge),
+    "expander": Job(resolve_expander, "facts.jsonl", expand),
+    "reranker": Job(resolve_reranker, "facts.jsonl", rerank),
 }
 
 if __name__ == "__main__":

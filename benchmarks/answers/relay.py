@@ -35,7 +35,7 @@ class Exchange:
 class Relay:
     """A server on this machine that answers from `cache`, a file, or else asks the server at `url`.
 
-    Raises `OSError` where that cannot be reached; the client sees a 502 with its words.
+    Where that cannot be reached a client gets a 502 that says so, and nothing is kept.
     """
 
     def __init__(self, url: str, cache: Path) -> None:
