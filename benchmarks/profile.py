@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from benchmarks.near_duplicates import interval
 from htm_core.rules.profile.facts import facts_of
 from htm_core.rules.profile.profile import Stated, lines_of
 from htm_core.types import ProfileLine, ProfileSource
+from tests.palace.labelled_prompts import wilson
 
 CHATS = Path(__file__).with_name("profile_chats.txt")
 _MESSAGE = re.compile(r"(\d{4}-\d\d-\d\d) (user|assistant|tool): (.+)")
@@ -97,7 +97,7 @@ def main() -> None:
                     print(f"{chat.name}: wrong: {each.section} | {each.text}")
                 for section, words in missing:
                     print(f"{chat.name}: missing: {section} | {' '.join(words)}")
-        low, high = interval(right, made)
+        low, high = wilson(right, made)
         print(f"{half}: {len(chats)} users, {made} lines; precision {right / max(1, made):.3f} ({low:.3f} to {high:.3f}), "
               f"recall {there / max(1, expected):.3f} of {expected}")  # fmt: skip
 

@@ -16,10 +16,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
-from benchmarks.near_duplicates import interval
 from htm_core.rules.profile.facts import facts_of
 from htm_core.rules.profile.profile import Stated, lines_of
 from htm_core.types import ProfileSource
+from tests.palace.labelled_prompts import wilson
 
 PAIRS = Path(__file__).with_name("profile_changes.txt")
 START = datetime(2026, 5, 6, 12, tzinfo=UTC)  # a Wednesday
@@ -102,7 +102,7 @@ def main() -> None:
             pairs = [pair for pair in read_pairs() if (pair.kind, pair.half) == (kind, half)]
             wrong = [pair for pair in pairs if not is_right(pair)]
             right = len(pairs) - len(wrong)
-            low, high = interval(right, len(pairs))
+            low, high = wilson(right, len(pairs))
             print(f"{half}, {kind}: {right} of {len(pairs)} right, {right / len(pairs):.3f} ({low:.3f} to {high:.3f})")
             for pair in wrong if options.show else ():
                 print(f"    {pair.before} | {pair.said} -> {lines_after(pair.before, pair.said)}")
