@@ -485,8 +485,8 @@ def test_what_comes_back_while_it_is_let_go_stays(
         plan = one.load(now=time.time()).plan(items[:1], now=time.time())
         one.await_writing(plan)
         with memory._engine.transaction() as connection:
-            written = one.write(connection, plan)
-        one.apply(plan, written, now=time.time())
+            change = one.write(connection, plan)
+        one.apply(plan, change and change.written(), now=time.time())
 
     def meanwhile(write: Callable[[], Any]) -> Any:
         """Let another thread say it again, once its removal is committed and before it is carried out."""
