@@ -15,11 +15,12 @@ BUDGET = 1_000  # tokens of working memory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnsweredQuestion:
-    """A question, and what was recalled for it."""
+    """A question, what was recalled for it, and what a model says with that, where one was asked."""
 
     question: str
     timeframe: str | None
     recall: Recall
+    answer: str | None = None
 
 
 def show_answer(to: Console, answered: AnsweredQuestion, *, marked: str | None = None) -> None:
@@ -32,3 +33,5 @@ def show_answer(to: Console, answered: AnsweredQuestion, *, marked: str | None =
         to.print("  Nothing was found.")
     for note in recall_notes(answered.recall):
         to.print(printable(note), style="yellow")
+    if answered.answer is not None:
+        to.print(printable(f"  {answered.answer}", longest=len(answered.answer) + 2), style="bold")

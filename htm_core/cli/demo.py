@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -13,12 +13,15 @@ from typing import Annotated
 import typer
 from rich.rule import Rule
 
+from ..errors import ModelError
+from ..integration.overview import hits_block
 from ..memory import Memory
 from ..rules.transcripts.read import read
 from ..samples import Question, conversation, questions
 from ..settings import home
 from ..types import Context, Eviction, Recall, Stats
 from .answers import BUDGET, AnsweredQuestion, show_answer
+from .chat.command import needs_agents
 from .import_report import ImportedTranscript
 from .import_sources import Source, source_of
 from .importing import Format, import_source, wait_for_vectors
@@ -63,9 +66,13 @@ def demo(
     ask: Annotated[list[str] | None, typer.Option("--ask", help="Ask this; may be repeated.")] = None,
     limit: Limit = 3,
     budget: Annotated[int, typer.Option("--budget", min=1, help="Tokens of working memory.")] = BUDGET,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="Let this model answer, too, as ollama:llama3.2.")
+    ] = None,
 ) -> None:
     """See it work: half a year of conversation, a working memory of 1,000 tokens, and questions about it."""
     started = time.monotonic()
+    answer = None if model is None else _answering(model)
     source = sample() if file is None else source_of(file, format=format.value)
     report = _Report(common)
     report.heading(f"htm-memory remembers {source.turns:,} turns with {budget:,} tokens of working memory")
@@ -81,9 +88,10 @@ def demo(
         asked = [Question(question=each, expect="") for each in ask or ()] or (
             questions() if file is None else own_questions(source)
         )
-        answers = [
-            report.answered(question, recall_question(memory, question, robot=robot, limit=limit)) for question in asked
-        ]
+        answers = []
+        for question in asked:
+            found = recall_question(memory, question, robot=robot, limit=limit)
+            answers.append(report.answered(question, found, answer and answer(memory, question.question, found)))
         context = memory.context(order="recent")
         stats = memory.stats()
     report.finish(
@@ -124,6 +132,24 @@ def own_questions(source: Source) -> list[Question]:
 def recall_question(memory: Memory, question: Question, *, robot: str, limit: int) -> Recall:
     """Recall among the memories of this transcript's robot."""
     return memory.recall(question.question, timeframe=question.timeframe, robot=robot, limit=limit)
+
+
+def _answering(name: str) -> Callable[[Memory, str, Recall], str]:
+    """What lets the model of this name answer a question, shown what was recalled for it; nothing of it is remembered."""
+    with needs_agents("htm demo --model"):
+        from .chat.models import chat_model, explained
+    model = chat_model(name)
+
+    def answer(memory: Memory, question: str, found: Recall) -> str:
+        """Ask the model."""
+        block = hits_block(memory, found, question=question, limit=len(found), room=BUDGET)
+        try:
+            with stderr_console().status(printable(f"Waiting for {name}")):
+                return str(model.invoke(f"{block}\n\n{question}").text)
+        except Exception as error:  # each provider's package has errors of its own
+            raise ModelError(f"the model failed: {explained(name, error)}") from None
+
+    return answer
 
 
 def examples(receipts: Sequence[Eviction]) -> list[Eviction]:
@@ -168,9 +194,11 @@ class _Report:
                 made.add_row(str(each.item.tokens), printable(each.item.content, longest=160))
             self._console.print(made)
 
-    def answered(self, question: Question, found: Recall) -> AnsweredQuestion:
-        """Show what was recalled for a question."""
-        answered = AnsweredQuestion(question=question.question, timeframe=question.timeframe, recall=found)
+    def answered(self, question: Question, found: Recall, answer: str | None) -> AnsweredQuestion:
+        """Show what was recalled for a question, and the answer of a model that was asked."""
+        answered = AnsweredQuestion(
+            question=question.question, timeframe=question.timeframe, recall=found, answer=answer
+        )
         if not self._quiet:
             show_answer(self._console, answered, marked=question.expect or None)
         return answered

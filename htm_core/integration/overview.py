@@ -21,8 +21,10 @@ from ..rules.text.overview_questions import OverviewQuestion, asked_time, asks_n
 from ..types import Hit, Recall, Scope
 from .choices import Choices
 from .follow_ups import SaidBefore, joined, queries_of
-from .prompt_block import EXCERPT, TAG, Passage, build_block
+from .origin import WARNING
+from .prompt_block import EXCERPT, TAG, Passage, build_block, new_token, note_of, passage_of
 from .short_replies import with_questions
+from .token_budget import token_counter
 
 LAST = "The last conversation before this one"
 SAID = "What was said then"
@@ -98,6 +100,15 @@ def recalled_block(
     return build_block(
         [passage for passage, _ in found], question=question, warning=warning, token=token, shown=shown, limit=limit,
         room=room, count=count, note=note,
+    )  # fmt: skip
+
+
+def hits_block(memory: Memory, found: Recall, *, question: str, limit: int, room: int, token: str | None = None) -> str:
+    """A `build_block` of the best `limit` hits of a recall that fit `room` tokens, in a new fence unless a `token` is given."""
+    return build_block(
+        [passage_of(hit) for hit in found], question=question, warning=WARNING, token=token or new_token(), shown=(),
+        limit=limit, room=room, count=token_counter(memory),
+        note=note_of(degraded=found.degraded, timeframe=found.timeframe.note if found.timeframe else None),
     )  # fmt: skip
 
 

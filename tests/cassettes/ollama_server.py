@@ -18,6 +18,7 @@ from typing import Any
 from tests.stand_ins import HashEmbedder
 
 DIMENSION = 16
+CHAT_MODEL = "stand-in-chat:latest"  # the one that it says it has; it answers for any
 MOMENT = "2026-01-02T03:04:05.000000Z"
 
 
@@ -34,6 +35,10 @@ class Handler(BaseHTTPRequestHandler):
     """Answers one request."""
 
     protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """List the one chat model, as /api/tags does."""
+        self._answer([{"models": [{"model": CHAT_MODEL}]}], "application/json; charset=utf-8")
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

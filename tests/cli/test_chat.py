@@ -20,6 +20,7 @@ from htm_core.cli.chat.agent import RecalledMemory
 from htm_core.cli.chat.stand_in import NOTED, NOTHING, UNSURE, answer_from
 from htm_core.cli.chat.terminal import reasons_of
 from htm_core.integration.contents import titles_of
+from tests.cassettes import ollama_server
 from tests.cli.conftest import ROOT, Answer, Htm, bare
 from tests.conftest import Make
 from tests.langchain.models import scripted, texts
@@ -44,7 +45,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def use(*answers: str | AIMessage | Exception) -> Any:
         made = scripted(*answers)
-        monkeypatch.setattr(models, "init_chat_model", lambda name: made)
+        monkeypatch.setattr(models, "init_chat_model", lambda name, **_: made)
         return made
 
     return use
@@ -198,7 +199,7 @@ def test_nothing_that_was_said_is_lost_when_the_model_fails(chat: Htm, model: An
     [
         ("groq:llama", "pip install langchain-groq"),
         ("psychic", "PROVIDER:MODEL"),
-        ("psychic:mind", "psychic"),
+        ("psychic:mind", "PROVIDER:MODEL"),
     ],
 )
 def test_a_model_that_cannot_be_made_is_refused_with_what_to_do(chat: Htm, name: str, says: str) -> None:
@@ -218,6 +219,41 @@ def test_a_missing_key_and_an_ollama_that_does_not_run_are_named_with_what_to_do
     assert "ollama serve" in chat("Hello", "--model", "ollama:llama3.2").err
 
 
+@pytest.fixture
+def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
+    """An Ollama with one model, stand-in-chat; gives what it is asked."""
+    pytest.importorskip("langchain_ollama")
+    asked: list[dict[str, Any]] = []
+    answer = ollama_server.said
+    monkeypatch.setattr(ollama_server, "said", lambda each: (asked.append(each), answer(each))[1])
+    with ollama_server.serving() as address:
+        monkeypatch.setenv("OLLAMA_HOST", address)
+        yield asked
+
+
+def test_a_model_of_ollama_answers_and_has_a_window_as_large_as_a_request(
+    chat: Htm, ollama: list[dict[str, Any]]
+) -> None:
+    chat(FACT, "--model", "ollama:stand-in-chat")
+    told = chat("--model", "ollama:stand-in-chat", input=f"{QUESTION}\n/budget 4,000\n{QUESTION}\n")
+    assert "peanuts" in told.out
+    assert FACT in ollama[1]["messages"][-1]["content"]
+    assert [each["options"]["num_ctx"] for each in ollama] == [20_000, 20_000, 5_000]  # with room for an answer
+
+
+def test_an_ollama_without_the_model_or_that_does_not_run_is_said_before_anything_is_asked(
+    chat: Htm, ollama: list[dict[str, Any]], ann: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = chat("--model", "ollama:gemma3:1b", input="Hello\n")
+    monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:1")
+    silent = chat("--model", "ollama:gemma3:1b", input="Hello\n")
+    assert (missing.code, silent.code) == (2, 2)
+    assert "ollama pull gemma3:1b, or take one that ollama list shows" in missing.err
+    assert "ollama serve (or set OLLAMA_HOST), and fetch the model with: ollama pull gemma3:1b" in silent.err
+    assert not ollama
+    assert not ann.list()
+
+
 SLOW = """
 import sys, time
 from htm_core.cli import main, options
@@ -228,6 +264,8 @@ from tests.stand_ins import HashEmbedder
 
 class Slow(ExtractiveChatModel):
     def _stream(self, messages, *args, **options):
+        if "endlessly" in str(messages[-1].text):
+            time.sleep(3)
         for chunk in super()._stream(messages, *args, **options):
             yield chunk
             if "slowly" in str(messages[-1].text):
@@ -282,6 +320,11 @@ def test_in_a_terminal_answers_stream_and_wrap_ctrl_c_stops_one_and_ctrl_d_leave
         terminal.sendintr()
         terminal.expect("Stopped")
         terminal.expect("> ")
+        terminal.sendline("Is it endlessly long?")
+        terminal.expect("Waiting for stand-in. Ctrl-C stops it.")
+        terminal.sendintr()
+        terminal.expect("Stopped")
+        terminal.expect("> ")
         terminal.sendintr()
         terminal.expect("Ctrl-D or /quit leaves")
         terminal.expect("> ")
@@ -291,6 +334,8 @@ def test_in_a_terminal_answers_stream_and_wrap_ctrl_c_stops_one_and_ctrl_d_leave
     log = ann.log("list").tail()
     assert [each.content for each in log if each.role == "user"] == [
         "What has the list?", "What has the growing list?", "And slowly, what has it?",
+        "Is it endlessly long?",
     ]  # fmt: skip
-    assert log[-1].role == "assistant"
-    assert log[-1].metadata.get("interrupted") is True
+    assert log[-1].role == "user"  # nothing came of the last answer
+    assert log[-2].role == "assistant"
+    assert log[-2].metadata.get("interrupted") is True

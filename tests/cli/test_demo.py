@@ -11,6 +11,7 @@ import pytest
 
 from htm_core.cli import demo, ui
 from htm_core.samples import conversation, questions
+from tests.cassettes import ollama_server
 from tests.cli.conftest import Htm
 from tests.stand_ins import HashEmbedder
 
@@ -88,6 +89,23 @@ def test_people_see_every_part(htm: Htm, beginning: None) -> None:
         assert part in shown
     assert "what a model is given" in shown
     assert 'htm ask "' in shown
+
+
+def test_a_model_is_shown_what_is_recalled_and_what_it_says_is_not_remembered(
+    htm: Htm, beginning: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("langchain_ollama")
+    question = "Is Jonas allergic to cashews?"
+    with ollama_server.serving() as address:
+        monkeypatch.setenv("OLLAMA_HOST", address)
+        told = htm("demo", "--ask", question, "--model", "ollama:stand-in-chat", "--json").json
+        assert "cashews" in told["answers"][0]["answer"]
+        shown = htm("demo", "--ask", question, "--model", "ollama:stand-in-chat").out
+        assert told["answers"][0]["answer"] in " ".join(shown.split())
+    done = htm("demo", "--ask", question, "--model", "ollama:stand-in-chat")
+    assert done.code == 2
+    assert "ollama serve" in done.err
+    assert htm("stats", "--json").json["mentions"] == 60
 
 
 def test_ask_keeps_asking_what_was_imported_last(htm: Htm, beginning: None, tmp_path: Path) -> None:

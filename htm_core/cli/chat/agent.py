@@ -121,6 +121,10 @@ class ChatAgent:
         # What the stand-in says is quoted from memory: recalled again it would crowd out what it quotes.
         keep = ("user",) if isinstance(self.model, ExtractiveChatModel) else ("user", "assistant")
         middleware = HTMMemoryMiddleware(self.memory, budget=self.budget, keep=keep)
+        if "num_ctx" in type(self.model).model_fields:  # a model of Ollama, which cuts a request at a window of its own
+            self.model = self.model.model_copy(
+                update={"num_ctx": self.budget + self.budget // 4}
+            )  # room for the answer
         return create_agent(self.model, tools=[], system_prompt=self._system, middleware=[middleware, self._request])
 
     def with_budget(self, budget: int) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -67,6 +69,20 @@ def login_name() -> str:
         return NOBODY
 
 
+@contextlib.contextmanager
+def needs_agents(command: str) -> Iterator[None]:
+    """Import in the block what comes with the extra `agents`; raises `InvalidInput` that says how to install it for the command."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in ("langchain", "langchain_core", "langgraph"):
+            raise
+        raise InvalidInput(
+            f"expected {missing} to be installed for {command}; run: pip install 'htm-memory[agents]'"
+        ) from None
+
+
 def _opened(
     common: CommonOptions,
     memory: Memory,
@@ -78,17 +94,10 @@ def _opened(
     is_login: bool,
 ) -> ChatTerminal:
     """The chat of these options; raises `InvalidInput` where the model or a package is missing. `is_login`: no user was named."""
-    try:
+    with needs_agents("htm chat"):
         from .agent import SYSTEM, ChatAgent
         from .models import chat_model
         from .terminal import ChatTerminal, owner_options
-    except ModuleNotFoundError as error:
-        missing = (error.name or "").partition(".")[0]
-        if missing not in ("langchain", "langchain_core", "langgraph"):
-            raise
-        raise InvalidInput(
-            f"expected {missing} to be installed for htm chat; run: pip install 'htm-memory[agents]'"
-        ) from None
     from .sessions import find_session, new_session
 
     made = chat_model(model)

@@ -153,14 +153,18 @@ class ChatTerminal:
 
     async def _answer(self, text: str) -> None:
         writer = WrappedWriter(self._answers)
+        waiting = self._notes.status(printable(f"Waiting for {self.model}. Ctrl-C stops it."))
         try:
+            waiting.start()
             async for piece in self._agent.answer(text, session=self._session):
+                waiting.stop()
                 writer.write(piece)
         except asyncio.CancelledError:
             if self._agent.last is not None:
                 self._agent.last.ended = "stopped"
             raise
         finally:
+            waiting.stop()
             writer.end()
             if self._agent.last is not None:
                 self._show(self._agent.last)

@@ -10,8 +10,7 @@ from starlette.responses import Response
 
 from ....api.problems import problem_of
 from ....errors import HTMError
-from ....integration.origin import WARNING
-from ....integration.prompt_block import build_block, new_token, note_of, passage_of
+from ....integration.overview import hits_block
 from ....integration.token_budget import token_counter
 from ....memory import Memory
 from ....rules.text.tags import normalize_all
@@ -155,11 +154,7 @@ async def _asked(memory: Memory, question: str, setting: BenchSetting) -> BenchR
             LeftOut(hit, _why_left_out(hit, setting, found)) for hit in open_to_all if hit.node.id not in there
         )
     count = token_counter(memory)
-    given = build_block(
-        [passage_of(hit) for hit in found], question=question, warning=WARNING, token=new_token(), shown=(),
-        limit=setting.limit, room=setting.room, count=count,
-        note=note_of(degraded=found.degraded, timeframe=found.timeframe.note if found.timeframe else None),
-    )  # fmt: skip
+    given = hits_block(memory, found, question=question, limit=setting.limit, room=setting.room)
     return BenchResult(
         found, tuple(map(_explained, found)), left_out, setting.off, given, count(given) if given else 0, setting.room
     )
