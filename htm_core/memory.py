@@ -55,6 +55,7 @@ from .types import (
     Merge,
     Metadata,
     Mode,
+    ModelsLike,
     Node,
     OrderName,
     PolicyName,
@@ -113,16 +114,18 @@ class Memory(Handle):
       working once it has replied. Until a text has its vector it is found by its words. With "now" and `Settings(worker="off")`
       what a new memory replaces is found before `remember` returns, too.
     - `tokenizer`: a callable that takes a text and gives its number of tokens, or the tokens; default tiktoken's o200k_base.
-    - `tagger`, `propositioner`: models that give new memories tags, and take facts out of them: "ollama:MODEL", a LangChain
-      chat model, an object of the protocol or a callable; for a tagger also "keywords", which needs no model.
-    - `reranker`: a model that puts the hits of recall in order: "cross-encoder:MODEL" (sentence-transformers), "ollama:MODEL",
-      LangChain's document compressor or chat model, LlamaIndex's postprocessor, or a callable (query, texts) -> numbers.
-    - `expander`: a model that writes more questions to search for: "ollama:MODEL", a LangChain chat model, or a callable
+    - `models`: one chat model for all jobs that are worth its time: "ollama:MODEL", another "PROVIDER:MODEL" of LangChain, or a
+      chat model of LangChain or LlamaIndex. It is tagger, propositioner and judge where none is given; None: `Settings.models`.
+    - `tagger`, `propositioner`: models that give new memories tags, and take facts out of them: such a chat model, an object of the
+      protocol or a callable; for a tagger also "keywords", which needs no model.
+    - `reranker`: a model that puts the hits of recall in order: "cross-encoder:MODEL" (sentence-transformers), such a chat model,
+      LangChain's document compressor, LlamaIndex's postprocessor, or a callable (query, texts) -> numbers.
+    - `expander`: a model that writes more questions to search for: such a chat model, or a callable
       (question) -> questions. Where either fails or is too slow, recall goes on without it, and `Recall.fallback` says so.
     - `redactor`: what takes secrets out of everything before it is stored: "default" for keys, passwords, cards, e-mail addresses
       and phone numbers, a `Redactor`, or a callable text -> text. None is that of `Settings.redactor`, which is none.
-    - `judge`: a model that decides what the rules have found of changed facts and are not sure of: "ollama:MODEL", a chat model of
-      LangChain or LlamaIndex, or a callable (older, newer) -> "supersedes", "contradicts" or "none".
+    - `judge`: a model that says which earlier sayings a new one replaces: such a chat model reads it beside the ten nearest of the
+      same speaker; a callable (older, newer) -> "supersedes", "contradicts" or "none" is asked where the rules are not sure.
     - `on_evict`, `on_event`: called with each eviction and each event. What they raise is logged.
     - `clock`: gives the present time, with its time zone.
     - `timezone`: where the user is, such as "Asia/Tokyo": of words such as "yesterday" and "until Friday", and of the dates that a
@@ -137,7 +140,7 @@ class Memory(Handle):
         embedder: EmbedderLike | None = None, embed: Embed = "queue", tokenizer: Tokenizer | None = None,
         tagger: TaggerLike | None = None, propositioner: PropositionerLike | None = None,
         reranker: RerankerLike | None = None, expander: ExpanderLike | None = None, redactor: RedactorLike | None = None,
-        judge: JudgeLike | None = None,
+        judge: JudgeLike | None = None, models: ModelsLike | None = None,
         on_evict: Callable[[Eviction], None] | None = None, on_event: Callable[[Event], None] | None = None,
         settings: Settings | None = None, clock: Clock | None = None, timezone: str | None = None,
     ) -> None:  # fmt: skip
@@ -145,7 +148,7 @@ class Memory(Handle):
         options = Options(
             robot=robot, url=url, tenant=tenant, user=user, session=session, budget=budget,
             policy=policy, embedder=embedder, embed=embed, tokenizer=tokenizer, tagger=tagger,
-            propositioner=propositioner, reranker=reranker, expander=expander, redactor=redactor, judge=judge,
+            propositioner=propositioner, reranker=reranker, expander=expander, redactor=redactor, judge=judge, models=models,
             on_evict=on_evict, on_event=on_event, settings=settings or Settings(), clock=clock or utc_now, timezone=timezone,
         )  # fmt: skip
         self._open(options)

@@ -166,7 +166,13 @@ class Settings(BaseModel):
         default=0.95, ge=0.5, le=1,
         description="confidence from which the older of two sayings yields to the newer in recall; None: nothing is compared",
     )  # fmt: skip
-    judge_timeout: float = Field(default=30.0, gt=0, description="seconds a judge may take for two sayings")
+    judge_timeout: float = Field(
+        default=60.0, gt=0, description="seconds a judge may take for two sayings, or for one beside its ten nearest"
+    )
+    models: str | None = Field(
+        default=None,
+        description="the chat model of the plugs that are worth it, where a memory names none; docs/why/plugs.md",
+    )
     timezone: str | None = Field(default=None, description="IANA zone of timeframes; None is the machine's")
     week_start: Literal["monday", "sunday"] = "monday"
     expiry: tuple[tuple[Annotated[str, Field(min_length=1)], timedelta], ...] = Field(

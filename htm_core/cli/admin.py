@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
@@ -19,10 +19,12 @@ from pydantic import SecretStr
 from ..errors import HTMError, InvalidInput, NotFound, SchemaOutdated
 from ..jobs.reembed import reembed as fill_and_change
 from ..jobs.reindex import reindex as renew_words
-from ..models.propositioners import CheckedPropositioner, resolve_propositioner
-from ..models.taggers import CheckedTagger, resolve_tagger
+from ..models.chat_models import check_models
+from ..models.judges import resolve_judge
+from ..models.propositioners import resolve_propositioner
+from ..models.taggers import resolve_tagger
 from ..models.tokenizers import resolve_tokenizer
-from ..runtime.open import model_handlers
+from ..runtime.open import BY_MODELS, model_handlers
 from ..runtime.process import Runtime, runtime, url_or_environment
 from ..settings import Settings
 from ..store import indexes
@@ -75,6 +77,15 @@ def worker(
     propositioner: Annotated[
         list[str] | None, typer.Option("--propositioner", help="ollama:MODEL, whose jobs to do; may be repeated.")
     ] = None,
+    models: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--models",
+            metavar="ollama:MODEL",
+            envvar="HTM_MODELS",
+            help="Do the jobs of memories with these models=; may be repeated.",
+        ),
+    ] = None,
     cells: Annotated[
         list[str] | None,
         typer.Option("--cells", help="The cells whose jobs to do, with commas between; may be repeated. Default all."),
@@ -83,13 +94,13 @@ def worker(
 ) -> None:
     """Do the pending jobs of all tenants, until Ctrl-C or SIGTERM."""
     asked: list[str | None] = [*embedder] if embedder else [None]
-    models = [make_embedder(spec) for spec in asked]
+    embedders = [make_embedder(spec) for spec in asked]
     for spec in asked:
         ensure_weights(replace(common, embedder=spec))
     runtime = common.runtime(works=True)
-    for model in models:
+    for model in embedders:
         runtime.worker.add_embedder(model)
-    _chat_models(runtime, taggers=tagger or [], propositioners=propositioner or [])
+    _chat_models(runtime, taggers=tagger or [], propositioners=propositioner or [], models=models or [])
     runtime.database.open()
     served = split_values(cells)
     _named_cells(runtime.database, served, option="--cells")
@@ -123,14 +134,25 @@ def _named_cells(database: Database, names: Sequence[str] | None, *, option: str
     return [cell for name, cell in known.items() if names is None or name in names]
 
 
-def _chat_models(runtime: Runtime, *, taggers: Sequence[str], propositioners: Sequence[str]) -> None:
-    """Register handlers for the jobs of these models; facts are tagged by the first tagger."""
-    known = [resolve_tagger(spec) for spec in taggers]
-    asked: list[tuple[CheckedTagger | None, CheckedPropositioner | None]] = [(tagger, None) for tagger in known]
-    asked += [(known[0] if known else None, resolve_propositioner(spec)) for spec in propositioners]
-    for tagger, propositioner in asked:
+def _chat_models(
+    runtime: Runtime, *, taggers: Sequence[str], propositioners: Sequence[str], models: Sequence[str]
+) -> None:
+    """Register handlers for the jobs of these models; facts are tagged by the first tagger, those of `models` by the same model."""
+    for spec in models:
+        check_models(spec)
+    first = next(iter(taggers), None)
+    asked: list[Mapping[str, str | None]] = [
+        *({"tagger": spec} for spec in taggers),
+        *({"tagger": first, "propositioner": spec} for spec in propositioners),
+        *(dict.fromkeys(BY_MODELS, spec) for spec in models),
+    ]
+    for plugs in asked:
         made = model_handlers(
-            runtime.database, tagger=tagger, propositioner=propositioner, count=resolve_tokenizer(None)
+            runtime.database,
+            tagger=resolve_tagger(plugs.get("tagger")),
+            propositioner=resolve_propositioner(plugs.get("propositioner")),
+            judge=resolve_judge(plugs.get("judge")),
+            count=resolve_tokenizer(None),
         )
         for handler, client in made:
             if (handler.kind, handler.model) not in runtime.worker.lanes:  # the tagger of the facts is there already

@@ -143,6 +143,7 @@ class CommonOptions:
             worker="thread" if works else "off", migrate_url=self.migrate_url or None, pool_min=0,
             user_walls_key=as_secret(os.environ.get("HTM_USER_WALLS_KEY") or None), redactor=_redactor(),
             read_url=as_secret(os.environ.get("HTM_READ_URL") or None), cells=_cells(),
+            models=os.environ.get("HTM_MODELS") or None,
             node_addresses=os.environ.get("HTM_NODE_ADDRESSES") or (),  # type: ignore[arg-type]  # pydantic makes pairs of it
         )  # fmt: skip
 

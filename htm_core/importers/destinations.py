@@ -151,7 +151,7 @@ class MemoryWriter:
             robot, url=given.url, tenant=given.tenant, user=given.user, session=given.session, budget=given.budget,
             policy=given.policy, embedder=given.embedder, embed=given.embed, tokenizer=given.tokenizer,
             tagger=given.tagger, propositioner=given.propositioner, redactor=given.redactor, judge=given.judge,
-            settings=given.settings, clock=given.clock,
+            models=given.models, settings=given.settings, clock=given.clock,
         )  # fmt: skip
 
     def _remember(self, own: Memory, drafts: Sequence[Draft], outcome: BatchOutcome, *, dry_run: bool) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 from .. import time_limit
 from ..errors import InvalidInput, ModelError
 from ..types import Expander
-from . import ollama
 from .chat import ChatExpander
+from .chat_models import chat_model_of
 from .lazy import LazyModel, has_methods, model_name
 from .tokenizers import well_formed
 
@@ -69,8 +69,8 @@ class CheckedExpander:
 def resolve_expander(spec: object | None) -> CheckedExpander | None:
     """Make a checked expander of what the user gave; nothing is loaded or called before its first use.
 
-    None is none. "ollama:MODEL" is a chat model of an Ollama server; else an object with `expand(question)`, a LangChain chat
-    model, or a callable `(question) -> list of questions`. Raises `InvalidInput` for anything else.
+    None is none; else a chat model by its name, such as "ollama:MODEL", or of LangChain or LlamaIndex, an object with
+    `expand(question)`, or a callable `(question) -> list of questions`. Raises `InvalidInput` for anything else.
     """
     if spec is None or isinstance(spec, CheckedExpander):
         return spec
@@ -80,8 +80,8 @@ def resolve_expander(spec: object | None) -> CheckedExpander | None:
     if not isinstance(given, type):
         if has_methods(given, "expand"):
             return CheckedExpander(model_name(given), lambda: given, client=given)
-        if has_methods(given, "with_structured_output"):
-            return CheckedExpander(model_name(given), lambda: ChatExpander(given), client=given)
+        if (chat := chat_model_of(given)) is not None:
+            return CheckedExpander(chat.name, lambda: ChatExpander(chat.load()), client=given)
         if callable(given):
             return CheckedExpander(model_name(given), lambda: _FunctionExpander(given), client=given)
     raise _unknown(spec)
@@ -89,15 +89,14 @@ def resolve_expander(spec: object | None) -> CheckedExpander | None:
 
 @functools.cache  # one for all memories that name it, so that its late calls are counted together
 def _named(spec: str) -> CheckedExpander:
-    prefix, _, model = spec.partition(":")
-    if prefix == "ollama" and model.strip():
-        return CheckedExpander(ollama.name_of(model), lambda: ChatExpander(ollama.load_chat(model)), client=spec)
+    if (chat := chat_model_of(spec)) is not None:
+        return CheckedExpander(chat.name, lambda: ChatExpander(chat.load()), client=spec)
     raise _unknown(spec)
 
 
 def _unknown(spec: object) -> InvalidInput:
     return InvalidInput(
-        'expander: expected None, "ollama:MODEL", a LangChain chat model, an object with expand(question), or a callable '
+        'expander: expected None, "ollama:MODEL", a chat model, an object with expand(question), or a callable '
         f"(question) -> list of questions; got {spec!r:.80}"
     )
 

@@ -7,13 +7,15 @@ cards.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
 
 if TYPE_CHECKING:
-    from langchain_ollama import ChatOllama, OllamaEmbeddings
+    from langchain_ollama import OllamaEmbeddings
 
 TIMEOUT = 120.0  # seconds for one answer; the first one waits for the server to load the model
 
@@ -101,12 +103,38 @@ def load(model: str) -> OllamaEmbedder:
     return OllamaEmbedder(client, prefixes_of(model))
 
 
-def load_chat(model: str) -> ChatOllama:
-    """Make a chat model of Ollama with temperature 0; nothing is sent to the server yet."""
+def load_chat(model: str) -> Any:
+    """Make a chat model of Ollama with temperature 0: LangChain's, or LlamaIndex's where only that is installed.
+
+    Nothing is sent to the server yet. Raises `ModelError` where neither is installed.
+    """
     try:
         from langchain_ollama import ChatOllama
-    except ImportError as error:
-        raise ModelError(
-            f'{name_of(model)} needs langchain-ollama, which is not installed: pip install "htm-memory[ollama]"'
-        ) from error
+    except ImportError:
+        return _load_chat_of_llamaindex(model)
     return ChatOllama(model=model.strip(), temperature=0.0, client_kwargs={"timeout": TIMEOUT})
+
+
+def _load_chat_of_llamaindex(model: str) -> Any:
+    try:
+        from llama_index.llms.ollama import Ollama  # type: ignore[import-untyped]
+        from ollama import Client
+    except ImportError as error:
+        raise ModelError(missing_chat(model)) from error
+    client = Client(timeout=TIMEOUT)  # it reads OLLAMA_HOST
+    return Ollama(model=model.strip(), temperature=0.0, client=client)
+
+
+def has_chat() -> bool:
+    """Say whether a package that talks to Ollama's chat models is installed, without importing it."""
+    with suppress(ModuleNotFoundError):  # of llama_index, whose part it is
+        return find_spec("langchain_ollama") is not None or find_spec("llama_index.llms.ollama") is not None
+    return False
+
+
+def missing_chat(model: str) -> str:
+    """Say what to install for a chat model."""
+    return (
+        f"{name_of(model)} needs langchain-ollama or llama-index-llms-ollama, and neither is installed: "
+        'pip install "htm-memory[ollama]", or pip install llama-index-llms-ollama'
+    )

@@ -11,8 +11,8 @@ from typing import Any
 
 from ..errors import InvalidInput, ModelError
 from ..types import Propositioner
-from . import ollama
 from .chat import ChatPropositioner
+from .chat_models import chat_model_of
 from .lazy import LazyModel, has_methods, model_name
 from .tokenizers import well_formed
 
@@ -91,27 +91,20 @@ def is_fact(text: str) -> bool:
 def resolve_propositioner(spec: object | None) -> CheckedPropositioner | None:
     """Make a checked propositioner of what the user gave; nothing is loaded or called before its first use.
 
-    None is none. "ollama:MODEL" is a chat model of an Ollama server; else an object with `propose(text)`, a LangChain
-    chat model, or a callable `(text) -> list of facts`.
+    None is none; else a chat model by its name, such as "ollama:MODEL", or of LangChain or LlamaIndex, an object with
+    `propose(text)`, or a callable `(text) -> list of facts`. Raises `InvalidInput` for anything else.
     """
     if spec is None or isinstance(spec, CheckedPropositioner):
         return spec
     given: Any = spec
-    if isinstance(given, str):
-        prefix, _, model = given.partition(":")
-        if prefix == "ollama" and model.strip():
-            return CheckedPropositioner(
-                ollama.name_of(model), lambda: ChatPropositioner(ollama.load_chat(model)), client=given
-            )
-    elif not isinstance(given, type):
-        if has_methods(given, "propose"):
-            return CheckedPropositioner(model_name(given), lambda: given, client=given)
-        if has_methods(given, "with_structured_output"):
-            return CheckedPropositioner(model_name(given), lambda: ChatPropositioner(given), client=given)
-        if callable(given):
-            return CheckedPropositioner(model_name(given), lambda: _FunctionPropositioner(given), client=given)
+    if not isinstance(given, type) and has_methods(given, "propose"):
+        return CheckedPropositioner(model_name(given), lambda: given, client=given)
+    if (chat := chat_model_of(given)) is not None:
+        return CheckedPropositioner(chat.name, lambda: ChatPropositioner(chat.load()), client=given)
+    if callable(given) and not isinstance(given, type):
+        return CheckedPropositioner(model_name(given), lambda: _FunctionPropositioner(given), client=given)
     raise InvalidInput(
-        'propositioner: expected None, "ollama:MODEL", a LangChain chat model, an object with propose(text), or a callable '
+        'propositioner: expected None, "ollama:MODEL", a chat model, an object with propose(text), or a callable '
         f"(text) -> list of facts; got {spec!r:.80}"
     )
 

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from .. import time_limit
 from ..errors import InvalidInput, ModelError
-from . import ollama
 from .chat import ChatReranker
+from .chat_models import chat_model_of
 from .lazy import LazyModel, has_methods, model_name
 from .tokenizers import well_formed
 
@@ -74,9 +74,9 @@ class CheckedReranker:
 def resolve_reranker(spec: object | None) -> CheckedReranker | None:
     """Make a checked reranker of what the user gave; nothing is loaded or called before its first use.
 
-    None is none. "cross-encoder:MODEL" is a model of sentence-transformers, "ollama:MODEL" a chat model of an Ollama server; else
+    None is none. "cross-encoder:MODEL" is a model of sentence-transformers, a name such as "ollama:MODEL" a chat model; else
     an object with `rerank(query, texts)`, a `CrossEncoder`, LangChain's `BaseDocumentCompressor`, `BaseCrossEncoder` or chat
-    model, LlamaIndex's postprocessor, or a callable `(query, texts) -> numbers`. Raises `InvalidInput` for anything else.
+    model, LlamaIndex's postprocessor or LLM, or a callable `(query, texts) -> numbers`. Raises `InvalidInput` for anything else.
     """
     if spec is None or isinstance(spec, CheckedReranker):
         return spec
@@ -96,12 +96,10 @@ def resolve_reranker(spec: object | None) -> CheckedReranker | None:
 def _named(spec: str) -> CheckedReranker:
     prefix, _, model = spec.partition(":")
     model = model.strip()
-    if prefix == "ollama" and model:
-        return CheckedReranker(
-            ollama.name_of(model), lambda: _ByNumbers(ChatReranker(ollama.load_chat(model)).rerank), client=spec
-        )
     if prefix == "cross-encoder" and model:
         return CheckedReranker(spec, lambda: _by_pairs(_load_cross_encoder(model).predict), client=spec)
+    if (chat := chat_model_of(spec)) is not None:
+        return CheckedReranker(chat.name, lambda: _ByNumbers(ChatReranker(chat.load()).rerank), client=spec)
     raise _unknown(spec)
 
 
@@ -197,6 +195,7 @@ _KINDS: Sequence[tuple[str, Callable[[Any], Orderer]]] = (
     ("postprocess_nodes", _Postprocessor),
     ("rerank", lambda given: _ByNumbers(given.rerank)),
     ("with_structured_output", lambda given: _ByNumbers(ChatReranker(given).rerank)),
+    ("as_structured_llm", lambda given: _ByNumbers(ChatReranker(given).rerank)),
     ("predict", lambda given: _by_pairs(given.predict)),
     ("score", lambda given: _by_pairs(given.score)),
 )

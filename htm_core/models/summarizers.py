@@ -8,8 +8,8 @@ from typing import Any
 
 from ..errors import InvalidInput
 from ..types import Summarizer
-from . import ollama
 from .chat import ChatSummarizer
+from .chat_models import chat_model_of
 from .lazy import LazyModel, has_methods, model_name
 from .tokenizers import well_formed
 
@@ -47,25 +47,20 @@ class CheckedSummarizer:
 def resolve_summarizer(spec: object | None) -> CheckedSummarizer | None:
     """Make a checked summarizer of what the user gave; nothing is loaded or called before its first use.
 
-    None is none. "ollama:MODEL" is a chat model of an Ollama server; else an object with `summarize(messages)`, a LangChain chat
-    model, or a callable `(messages) -> lines`. Raises `InvalidInput` for anything else.
+    None is none; else a chat model by its name, such as "ollama:MODEL", or of LangChain or LlamaIndex, an object with
+    `summarize(messages)`, or a callable `(messages) -> lines`. Raises `InvalidInput` for anything else.
     """
     if spec is None or isinstance(spec, CheckedSummarizer):
         return spec
     given: Any = spec
-    if isinstance(given, str):
-        prefix, _, model = given.partition(":")
-        if prefix == "ollama" and model.strip():
-            return CheckedSummarizer(ollama.name_of(model), lambda: ChatSummarizer(ollama.load_chat(model)))
-    elif not isinstance(given, type):
-        if has_methods(given, "summarize"):
-            return CheckedSummarizer(model_name(given), lambda: given)
-        if has_methods(given, "with_structured_output"):
-            return CheckedSummarizer(model_name(given), lambda: ChatSummarizer(given))
-        if callable(given):
-            return CheckedSummarizer(model_name(given), lambda: _FunctionSummarizer(given))
+    if not isinstance(given, type) and has_methods(given, "summarize"):
+        return CheckedSummarizer(model_name(given), lambda: given)
+    if (chat := chat_model_of(given)) is not None:
+        return CheckedSummarizer(chat.name, lambda: ChatSummarizer(chat.load()))
+    if callable(given) and not isinstance(given, type):
+        return CheckedSummarizer(model_name(given), lambda: _FunctionSummarizer(given))
     raise InvalidInput(
-        'summarizer: expected None, "ollama:MODEL", a LangChain chat model, an object with summarize(messages), or a callable '
+        'summarizer: expected None, "ollama:MODEL", a chat model, an object with summarize(messages), or a callable '
         f"(messages) -> lines; got {spec!r:.80}"
     )
 

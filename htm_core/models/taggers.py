@@ -10,8 +10,8 @@ from typing import Any
 from ..errors import InvalidInput, ModelError
 from ..rules.text import tags
 from ..types import Tagger
-from . import ollama
 from .chat import ChatTagger
+from .chat_models import chat_model_of
 from .keywords import KeywordTagger
 from .lazy import LazyModel, has_methods, model_name
 
@@ -73,8 +73,8 @@ def _normalised(tag: str) -> str | None:
 def resolve_tagger(spec: object | None) -> CheckedTagger | None:
     """Make a checked tagger of what the user gave; nothing is loaded or called before its first use.
 
-    None is none. "keywords" needs no model, "ollama:MODEL" is a chat model of an Ollama server; else an object with
-    `tag(text, known)`, a LangChain chat model, or a callable `(text, known) -> list of tags`.
+    None is none. "keywords" needs no model; else a chat model by its name, such as "ollama:MODEL", or of LangChain or LlamaIndex,
+    an object with `tag(text, known)`, or a callable `(text, known) -> list of tags`. Raises `InvalidInput` for anything else.
     """
     if spec is None or isinstance(spec, CheckedTagger):
         return spec
@@ -82,18 +82,14 @@ def resolve_tagger(spec: object | None) -> CheckedTagger | None:
     if isinstance(given, str):
         if given == "keywords":
             return CheckedTagger("keywords", KeywordTagger, client=given)
-        prefix, _, model = given.partition(":")
-        if prefix == "ollama" and model.strip():
-            return CheckedTagger(ollama.name_of(model), lambda: ChatTagger(ollama.load_chat(model)), client=given)
-    elif not isinstance(given, type):
-        if has_methods(given, "tag"):
-            return CheckedTagger(model_name(given), lambda: given, client=given)
-        if has_methods(given, "with_structured_output"):
-            return CheckedTagger(model_name(given), lambda: ChatTagger(given), client=given)
-        if callable(given):
-            return CheckedTagger(model_name(given), lambda: _FunctionTagger(given), client=given)
+    elif not isinstance(given, type) and has_methods(given, "tag"):
+        return CheckedTagger(model_name(given), lambda: given, client=given)
+    if (chat := chat_model_of(given)) is not None:
+        return CheckedTagger(chat.name, lambda: ChatTagger(chat.load()), client=given)
+    if callable(given) and not isinstance(given, type):
+        return CheckedTagger(model_name(given), lambda: _FunctionTagger(given), client=given)
     raise InvalidInput(
-        'tagger: expected None, "keywords", "ollama:MODEL", a LangChain chat model, an object with tag(text, known), or a '
+        'tagger: expected None, "keywords", "ollama:MODEL", a chat model, an object with tag(text, known), or a '
         f"callable (text, known) -> list of tags; got {spec!r:.80}"
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 from uuid import UUID
 
 from pydantic import SecretStr
@@ -30,6 +30,7 @@ from ..types import (
     Eviction,
     ExpanderLike,
     JudgeLike,
+    ModelsLike,
     PolicyName,
     PropositionerLike,
     RerankerLike,
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from ..models.taggers import CheckedTagger
 
 EMBED = get_args(Embed)
+# The plugs that `models` switches on (docs/why/plugs.md).
+BY_MODELS = ("tagger", "propositioner", "judge")
 # Models that work inside this process, so that a text goes nowhere: they do the jobs of all tenants.
 BUILT_IN = (MINILM, MINILM_INT8, "keywords")
 
@@ -71,6 +74,7 @@ class Options:
     expander: ExpanderLike | None
     redactor: RedactorLike | None
     judge: JudgeLike | None
+    models: ModelsLike | None
     on_evict: Callable[[Eviction], None] | None
     on_event: Callable[[Event], None] | None
     settings: Settings
@@ -83,7 +87,7 @@ class Options:
 
 def opened(options: Options) -> tuple[process.Runtime, Engine]:
     """The runtime of a url, and this memory's own engine. Nothing is connected yet."""
-    options = _checked(options)
+    options = _with_models(_checked(options))
     runtime = process.runtime(options.url, options.settings)
     settings = options.settings
     if options.timezone is not None:
@@ -199,6 +203,18 @@ def _checked(options: Options) -> Options:
         robot=validation.normal_name(options.robot, what="robot"),
         session=None if options.session is None else validation.normal_name(options.session, what="session"),
     )
+
+
+def _with_models(options: Options) -> Options:
+    """The options with the model of `models` for each plug that is worth it and has none of its own. Raises `InvalidInput`."""
+    given = options.settings.models if options.models is None else options.models
+    if given is None:
+        return options
+    from ..models.chat_models import check_models
+
+    check_models(given, calls=options.settings.worker == "thread")
+    unset: dict[str, Any] = {plug: given for plug in BY_MODELS if getattr(options, plug) is None}
+    return replace(options, **unset)
 
 
 def _key(options: Options) -> SetKey:

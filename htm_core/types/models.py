@@ -129,13 +129,14 @@ class TokenCounter(Protocol):
 
 # What the options of `Memory` take. `htm_core.models` turns each into an object with a name and checked answers.
 EmbedderLike: TypeAlias = str | Embedder | TextEmbedding | NamedEmbedder
-TaggerLike: TypeAlias = str | Tagger | ChatModel | Callable[[str, Sequence[str]], Sequence[str]]
-PropositionerLike: TypeAlias = str | Propositioner | ChatModel | Callable[[str], Sequence[str]]
+ModelsLike: TypeAlias = str | ChatModel | StructuredModel
+TaggerLike: TypeAlias = str | Tagger | ChatModel | StructuredModel | Callable[[str, Sequence[str]], Sequence[str]]
+PropositionerLike: TypeAlias = str | Propositioner | ChatModel | StructuredModel | Callable[[str], Sequence[str]]
 RerankerLike: TypeAlias = (
-    str | Reranker | DocumentCompressor | NodePostprocessor | PairScorer | ChatModel
+    str | Reranker | DocumentCompressor | NodePostprocessor | PairScorer | ChatModel | StructuredModel
     | Callable[[str, Sequence[str]], Sequence[float]]
 )  # fmt: skip
 JudgeLike: TypeAlias = str | ChatModel | StructuredModel | Callable[[str, str], str]
-ExpanderLike: TypeAlias = str | Expander | ChatModel | Callable[[str], Sequence[str]]
-SummarizerLike: TypeAlias = str | Summarizer | ChatModel | Callable[[Sequence[str]], Sequence[str]]
+ExpanderLike: TypeAlias = str | Expander | ChatModel | StructuredModel | Callable[[str], Sequence[str]]
+SummarizerLike: TypeAlias = str | Summarizer | ChatModel | StructuredModel | Callable[[Sequence[str]], Sequence[str]]
 Tokenizer: TypeAlias = Callable[[str], int | Sequence[Any]]

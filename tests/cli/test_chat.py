@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from rich.cells import cell_len
 
 from htm_core import InvalidInput, Memory
-from htm_core.cli.chat import models, sessions
+from htm_core.cli.chat import sessions
 from htm_core.cli.chat.agent import RecalledMemory
 from htm_core.cli.chat.stand_in import NOTED, NOTHING, UNSURE, answer_from
 from htm_core.cli.chat.terminal import reasons_of
@@ -45,7 +45,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def use(*answers: str | AIMessage | Exception) -> Any:
         made = scripted(*answers)
-        monkeypatch.setattr(models, "init_chat_model", lambda name, **_: made)
+        monkeypatch.setattr("langchain.chat_models.init_chat_model", lambda name, **_: made)
         return made
 
     return use

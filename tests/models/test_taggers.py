@@ -48,7 +48,7 @@ def test_it_is_known_by_its_name() -> None:
 
 @pytest.mark.parametrize("spec", ["", "ollama:", "gpt", 7, Given, object()])
 def test_what_cannot_be_a_tagger_is_refused_with_what_can(spec: Any) -> None:
-    with pytest.raises(InvalidInput, match='expected None, "keywords", "ollama:MODEL", a LangChain chat model'):
+    with pytest.raises(InvalidInput, match='expected None, "keywords", "ollama:MODEL", a chat model'):
         resolve_tagger(spec)
 
 

@@ -124,7 +124,7 @@ def _opened(
 
 def _ask_once(common: CommonOptions, terminal: ChatTerminal, message: str) -> None:
     """Answer one message and end; a model that fails ends it with 1."""
-    from .models import explained
+    from ...models.chat_models import explained
 
     if not message.strip():
         raise InvalidInput("expected a message, got nothing but white space")
