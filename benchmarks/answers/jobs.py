@@ -2,18 +2,23 @@
 
 Each plug is what `"ollama:NAME"` makes. A call counts as parsed when the plug's checks accept the answer, and as right by what a
 person expects: `jobs.jsonl` has fifty messages of the chats with acceptable tags, the facts that they state, and the words of a
-summary; `changes.jsonl` has sixty pairs of sayings, of which the later one replaces the earlier one, or not. An expander and a
-reranker are given the questions of `facts.jsonl`. Answers are kept in the file of --cache.
+summary; `changes.jsonl` has sixty pairs of sayings, of which the later one replaces the earlier one, or not, for a judge and for
+a promotion's check. A judge is given messages of the worlds in `benchmarks/supersession`, too, each with the earlier ones that are
+nearest: such as change one of them, and such as change none. An expander and a reranker are given the questions of `facts.jsonl`,
+and the palace's reader these and as many that nobody can answer, each with the five nearest facts. Cases are drawn with a seed, so
+that fewer are a part of more. Answers are kept in the file of --cache.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import os
+import random
 import statistics
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +29,19 @@ from rich.table import Table
 
 from benchmarks.retrieval import home
 from benchmarks.retrieval_systems import CachedEmbedder
+from benchmarks.supersession import worlds
 from htm_core import ModelError
+from htm_core.models.chat_models import chat_model_of
 from htm_core.models.expanders import resolve_expander
-from htm_core.models.judges import resolve_judge
+from htm_core.models.judges import DatedSaying, resolve_judge
 from htm_core.models.propositioners import resolve_propositioner
 from htm_core.models.rerankers import resolve_reranker
 from htm_core.models.summarizers import resolve_summarizer
 from htm_core.models.taggers import resolve_tagger
+from htm_core.palace.contradiction import ChatJudge, by_rules
+from htm_core.palace.reader import ChatReader, read
+from htm_core.rules.supersession.candidates import Candidate, judge_candidates
+from htm_core.rules.supersession.judge import THRESHOLD, Saying
 
 from .__main__ import interval
 from .cases import rows
@@ -41,6 +52,8 @@ SECONDS = 900.0
 COVERED = 0.6  # of a fact's words stand in one that states it
 SHOWN = 8
 FIRST = 3
+READ = 5
+SEED = 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +85,10 @@ Right = tuple[float, float | None]  # how right an answer is, and how right it i
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What makes the plug of a name, the file with its questions, and what asks it one; None is no question for it."""
+    """What makes the plug of a name, its cases, and what asks it one; None is no question for it."""
 
     resolve: Callable[[str], Any]
-    file: str
+    cases: Callable[[], list[dict[str, Any]]]
     ask: Callable[[Any, dict[str, Any], Nearest], Right | None]
 
 
@@ -86,6 +99,7 @@ def main() -> None:
     parser.add_argument("--name", default="qwen", help="the model's name there")
     parser.add_argument("--limit", type=int, default=60, help="calls of each plug at most")
     parser.add_argument("--only", nargs="+", choices=JOBS, help="only these plugs")
+    parser.add_argument("--show", action="store_true", help="print each answer that is not right")
     parser.add_argument("--cache", type=Path, default=Path("answers.cache"), help="keeps answers, and vectors beside")
     given = parser.parse_args()
     table = Table(title=f"jobs by {given.name}")
@@ -96,8 +110,10 @@ def main() -> None:
         near = Nearest(CachedEmbedder(given.cache.with_suffix(".vectors")))
         for name in given.only or JOBS:
             job = JOBS[name]
-            plug, asked = job.resolve(f"ollama:{given.name}"), rows(job.file)[: given.limit]
-            every = [one(job, plug, row, near) for row in track(asked, name, console=Console(stderr=True))]
+            plug, cases = job.resolve(f"ollama:{given.name}"), job.cases()
+            asked = random.Random(SEED).sample(cases, len(cases))[: given.limit]
+            progress = track(asked, name, console=Console(stderr=True))
+            every = [one(job, plug, row, near, relay, show=given.show) for row in progress]
             tried = [each for each in every if each is not None]
             parsed, known = [each for each in tried if each.parsed], [e.without for e in tried if e.without is not None]
             table.add_row(
@@ -109,14 +125,17 @@ def main() -> None:
     Console(width=130).print(table)
 
 
-def one(job: Job, plug: Any, row: dict[str, Any], near: Nearest) -> Tried | None:
+def one(job: Job, plug: Any, row: dict[str, Any], near: Nearest, relay: Relay, *, show: bool = False) -> Tried | None:
     """Ask once."""
-    began = time.perf_counter()
+    relay.taken()
     try:
-        answer = job.ask(plug, row, near)
-    except ModelError:
-        return Tried(False, 0.0, None, time.perf_counter() - began)
-    return None if answer is None else Tried(True, *answer, time.perf_counter() - began)
+        answer, error = job.ask(plug, row, near), ""
+    except ModelError as raised:
+        answer, error = (0.0, None), str(raised)
+    exchanges = relay.taken()
+    if show and answer is not None and answer[0] < 1:
+        print(answer[0], row, error, *(each.answer for each in exchanges), sep="\n  ", flush=True)
+    return None if answer is None else Tried(not error, *answer, sum(each.seconds for each in exchanges))
 
 
 def words(text: str) -> set[str]:
@@ -146,9 +165,47 @@ def summarize(summarizer: Any, row: dict[str, Any], _: Nearest) -> Right:
 
 
 def judge(judge: Any, row: dict[str, Any], _: Nearest) -> Right:
-    """Right when the later saying supersedes the earlier one where a person says so, and nowhere else."""
-    answer, _reason = judge.judge(row["earlier"], row["later"], seconds=SECONDS)
-    return float((answer == "supersedes") == (row["relation"] == "replaces")), None
+    """Right when the later saying replaces the earlier one where a person says so, and nowhere else."""
+    earlier, later = (
+        DatedSaying(row["earlier"], worlds.BEGAN),
+        DatedSaying(row["later"], worlds.BEGAN + timedelta(days=60)),
+    )
+    named = judge.no_longer(later, [earlier], seconds=SECONDS)
+    return float(bool(named) == (row["relation"] == "replaces")), None
+
+
+def judge_of_ten(judge: Any, row: dict[str, Any], _: Nearest) -> Right:
+    """Right when it names a former saying that is replaced, and no other one; without, as the rules act by default."""
+    began = worlds.BEGAN
+    now, *earlier = (DatedSaying(text, began + timedelta(days=day)) for day, text in (row["now"], *row["earlier"]))
+    named = {row["earlier"][place][1] for place in judge.no_longer(now, earlier, seconds=SECONDS)}
+    candidates = [Candidate(Saying(each.text), near) for each, near in zip(earlier, row["cosines"], strict=True)]
+    judged = judge_candidates(Saying(now.text), candidates)
+    acted = {
+        each.text
+        for each, by in zip(earlier, judged, strict=True)
+        if by.relation == "supersedes" and by.confidence >= THRESHOLD
+    }
+    return tuple(float(_is_right(found, row)) for found in (named, acted))  # type: ignore[return-value]
+
+
+def _is_right(found: set[str], row: dict[str, Any]) -> bool:
+    return not found - row["replaced"] - row["open"] and bool(found & row["replaced"]) == bool(row["replaced"])
+
+
+def contradiction(judge: Any, row: dict[str, Any], _: Nearest) -> Right:
+    """Right when a summary that replaces another one contradicts it, and no other does; without, by the rules."""
+    expected = row["relation"] == "replaces"
+    found = (judge(row["later"], row["earlier"]), by_rules(row["later"], row["earlier"]))
+    return tuple(float((why is not None) == expected) for why in found)  # type: ignore[return-value]
+
+
+def reader(reader: Any, row: dict[str, Any], near: Nearest) -> Right:
+    """Right when it says that texts answer a question where the fact is among them, and nowhere else."""
+    shown = near.to([row["question"]])[:READ]
+    if "told" in row and row["told"] not in shown:
+        shown[-1] = row["told"]
+    return float(bool(read(reader, row["question"], shown)) == ("told" in row)), None
 
 
 def expand(expander: Any, row: dict[str, Any], near: Nearest) -> Right:
@@ -168,13 +225,59 @@ def rerank(reranker: Any, row: dict[str, Any], near: Nearest) -> Right | None:
     return float(shown[order[0]] == row["told"]), float(shown[0] == row["told"])
 
 
+def of_file(name: str) -> Callable[[], list[dict[str, Any]]]:
+    """The rows of a file as cases."""
+    return functools.partial(rows, name)
+
+
+def of_worlds(file: str, *, changed: bool) -> Callable[[], list[dict[str, Any]]]:
+    """Messages of a file of worlds, each with the earlier ones that the job would show a judge."""
+
+    def cases() -> list[dict[str, Any]]:
+        found = []
+        for world in worlds.read(worlds.FILES[file]):
+            said = [text for _, text in world.said]
+            vectors = np.asarray(worlds.vectors(said))
+            cosines = vectors @ vectors.T
+            last = {fact.then[-1] for fact in world.facts if bool(fact.former) == changed}
+            for newer in (at for at, text in enumerate(said) if text in last):
+                near = [
+                    at for at in worlds._nearest(said, cosines[newer], newer) if at < newer and said[at] != said[newer]
+                ]
+                is_replaced = {at: world.supersedes(at, newer) for at in near}
+                if near and any(is_replaced.values()) == changed:
+                    found.append({
+                        "now": world.said[newer], "earlier": [world.said[at] for at in near],
+                        "cosines": [float(cosines[newer, at]) for at in near],
+                        "replaced": {said[at] for at in near if is_replaced[at]},
+                        "open": {said[at] for at in near if is_replaced[at] is None},
+                    })  # fmt: skip
+        return found
+
+    return cases
+
+
+def _model(name: str) -> Any:
+    chat = chat_model_of(name)
+    assert chat is not None
+    return chat.load()
+
+
 JOBS = {
-    "tagger": Job(resolve_tagger, "jobs.jsonl", tag),
-    "propositioner": Job(resolve_propositioner, "jobs.jsonl", propose),
-    "summarizer": Job(resolve_summarizer, "jobs.jsonl", summarize),
-    "judge": Job(resolve_judge, "changes.jsonl", judge),
-    "expander": Job(resolve_expander, "facts.jsonl", expand),
-    "reranker": Job(resolve_reranker, "facts.jsonl", rerank),
+    "tagger": Job(resolve_tagger, of_file("jobs.jsonl"), tag),
+    "propositioner": Job(resolve_propositioner, of_file("jobs.jsonl"), propose),
+    "summarizer": Job(resolve_summarizer, of_file("jobs.jsonl"), summarize),
+    "judge": Job(resolve_judge, of_file("changes.jsonl"), judge),
+    "ten-changed": Job(resolve_judge, of_worlds("held-out", changed=True), judge_of_ten),
+    "ten-stayed": Job(resolve_judge, of_worlds("held-out", changed=False), judge_of_ten),
+    "ten-changed-dev": Job(resolve_judge, of_worlds("development", changed=True), judge_of_ten),
+    "ten-stayed-dev": Job(resolve_judge, of_worlds("development", changed=False), judge_of_ten),
+    "contradiction": Job(lambda name: ChatJudge(_model(name)), of_file("changes.jsonl"), contradiction),
+    "reader": Job(
+        lambda name: ChatReader(_model(name)), lambda: [*rows("facts.jsonl"), *rows("unanswerable.jsonl")], reader
+    ),
+    "expander": Job(resolve_expander, of_file("facts.jsonl"), expand),
+    "reranker": Job(resolve_reranker, of_file("facts.jsonl"), rerank),
 }
 
 if __name__ == "__main__":

@@ -10,9 +10,10 @@ import json
 import re
 import sqlite3
 import threading
+import time
 import urllib.error
 import urllib.request
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -30,6 +31,7 @@ class Exchange:
     messages: list[dict[str, Any]]
     prompt_tokens: int
     answer: str
+    seconds: float = 0.0  # that the server took when it was asked
 
 
 class Relay:
@@ -42,6 +44,7 @@ class Relay:
         self._to = url.rstrip("/")
         self._file = sqlite3.connect(cache, check_same_thread=False, timeout=60)
         self._file.execute("create table if not exists answers (key blob primary key, kind text, body blob)")
+        self._file.execute("create table if not exists times (key blob primary key, seconds real)")
         self._lock = threading.Lock()
         self._exchanges: list[Exchange] = []
         self.asked = 0  # requests that the server itself answered
@@ -90,18 +93,22 @@ class Relay:
         key = hashlib.sha256(b"\0".join([method.encode(), path.encode(), body])).digest()
         with self._lock:
             row = self._file.execute("select kind, body from answers where key = ?", [key]).fetchone()
+            took = self._file.execute("select seconds from times where key = ?", [key]).fetchone() or [0.0]
         if row is None:
+            began = time.perf_counter()
             try:
                 row = self._from_server(method, path, body)
             except urllib.error.HTTPError as error:
                 return error.code, "text/plain", error.read()
             except OSError as error:
                 return 502, "text/plain", f"expected a model's server at {self._to}: {error}".encode()
+            took = [time.perf_counter() - began]
             with self._lock, self._file:
                 self._file.execute("insert or replace into answers values (?, ?, ?)", [key, *row])
+                self._file.execute("insert or replace into times values (?, ?)", [key, *took])
         if body:
             with self._lock:
-                self._exchanges.append(exchange_of(body, row[1]))
+                self._exchanges.append(replace(exchange_of(body, row[1]), seconds=took[0]))
         return 200, row[0], row[1]
 
     def _from_server(self, method: str, path: str, body: bytes) -> tuple[str, bytes]:

@@ -29,7 +29,7 @@ from ..store.database import Connection, Database
 from ..store.jobs import ClaimedJob, MissingText
 from ..store.records import Entry
 from ..store.relations import FactSource
-from ..store.supersession import ComparedNode, NewEdge
+from ..store.supersession import ComparedNode, NewEdge, UndecidedEdge
 from ..types import Draft, TokenCounter
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ SMALLEST_BATCH = 8
 SLOW_BATCH = 4  # jobs of a chat model that are claimed at once: each may take many seconds
 KNOWN_TAGS = 100  # tags of the owner that a tagger is shown
 COMPARED, COMPARED_LENGTH = 10, 300  # nodes that each new one is compared with, and characters whose words find them
+LOOKED_AT = 30  # nearest nodes among which the ten of the same speaker are that a judge reads
 NOT_COMPARED, JUDGE_WAIT = "the rules have not compared it yet", 5.0
+READ = "a model that read both says that it no longer holds"
 BY_RULES = "rules"  # who judged
 UNHEARD = (
     "tool",
@@ -329,7 +331,7 @@ class SupersedeHandler:
 
 
 class JudgeHandler:
-    """Asks a chat model about what the rules have found and are not sure of."""
+    """Asks a chat model what a new saying changes of the earlier ones, and any judge about what the rules are not sure of."""
 
     kind, slow, together, batch = "judge", True, False, SLOW_BATCH
 
@@ -343,9 +345,11 @@ class JudgeHandler:
         return self._judge.name
 
     def do(self, claimed: Mapping[str, Sequence[ClaimedJob]]) -> None:
-        """Decide the edges of a node; put the job off while the node has not been compared by the rules."""
-        settings = self._database.settings
-        threshold = 1.0 if settings.supersession is None else settings.supersession
+        """Decide the edges of a node, and make those that a chat model finds; put the job off while the rules have not compared it.
+
+        A chat model is asked once, in the job of the newer saying. Of an import, which nobody waits for, it reads nothing.
+        """
+        threshold = self._database.settings.supersession or 1.0
         for tenant, job in _each(claimed):
             [node] = _nodes([job])
             with self._database.transaction(tenant, role="htm_worker") as connection:
@@ -353,13 +357,54 @@ class JudgeHandler:
                     jobs.postpone(connection, [job], error=NOT_COMPARED, seconds=JUDGE_WAIT, tried=False)
                     continue
                 edges = supersession.undecided(connection, node, threshold=threshold)
-            decided = [
-                (id, *self._judge.judge(older, newer, seconds=settings.judge_timeout)) for id, older, newer in edges
-            ]
+                reads = self._judge.reads_many and not job.bulk
+                said = supersession.subject(connection, node) if reads else None
+                near = [] if said is None else _nearest(connection, said, limit=LOOKED_AT)
+            if self._judge.reads_many:
+                decided, found = self._read(node, edges, said=said, near=near)
+            else:
+                decided, found = [(edge.id, *self._pair(edge)) for edge in edges], []
             with self._database.transaction(tenant, role="htm_worker") as connection:
-                if jobs.finish(connection, [job]):
-                    for id, relation, reason in decided:
-                        supersession.decide(connection, id, relation=relation, reason=reason, judge=self._judge.name)
+                if not jobs.finish(connection, [job]):
+                    continue
+                for id, relation, reason in decided:
+                    supersession.decide(connection, id, relation=relation, reason=reason, judge=self.model)
+                if said is not None and found:
+                    supersession.insert(connection, found, owner=said.owner, judge=self.model, state="confirmed")
+                    self._database.superseding.learn(tenant, there=True)
+
+    def _pair(self, edge: UndecidedEdge) -> tuple[str, str]:
+        """What the judge says of an edge, and why."""
+        return self._judge.judge(edge.older, edge.newer, seconds=self._database.settings.judge_timeout)
+
+    def _read(
+        self, node: UUID, edges: Sequence[UndecidedEdge], *, said: ComparedNode | None, near: Sequence[ComparedNode]
+    ) -> tuple[list[tuple[UUID, str, str]], list[NewEdge]]:
+        """What a model that reads a saying beside the nearest earlier ones says of its edges, and the edges that it finds."""
+        earlier = [] if said is None else [each for each in _earlier(said, near) if each.trust <= said.trust][:COMPARED]
+        if said is None or not earlier:
+            return [], []
+        from ..models.judges import DatedSaying  # most memories have no judge
+
+        now, *before = (DatedSaying(each.content, self._local(each.at)) for each in (said, *earlier))
+        places = self._judge.no_longer(now, before, seconds=self._database.settings.judge_timeout)
+        replaced = {earlier[place].id for place in places}
+        shown = {each.id for each in earlier}
+        known = {edge.older_id: edge for edge in edges if edge.newer_id == node and edge.older_id in shown}
+        decided = [
+            (edge.id, "supersedes" if older in replaced else "none", READ if older in replaced else "")
+            for older, edge in known.items()
+            if older in replaced or edge.relation == "supersedes"
+        ]
+        found = [
+            NewEdge(new_id(), node, older, "supersedes", 1.0, READ, said.at)
+            for older in sorted(replaced.difference(known))
+        ]
+        return decided, found
+
+    def _local(self, at: datetime) -> datetime:
+        zone = self._database.settings.timezone
+        return at.astimezone(ZoneInfo(zone) if zone else None)
 
     def answers(self) -> bool:
         """Send two short sayings to the judge, and say whether it answered."""
@@ -374,12 +419,12 @@ def _said_at(said: ComparedNode) -> tuple[datetime, UUID]:
     return said.at, said.mention_id
 
 
-def _nearest(connection: Connection, said: ComparedNode) -> list[ComparedNode]:
+def _nearest(connection: Connection, said: ComparedNode, *, limit: int = COMPARED) -> list[ComparedNode]:
     """The nodes that a node is compared with."""
     if not _is_heard(said):
         return []
     words = lexical_query(said.content[:COMPARED_LENGTH])
-    near = supersession.candidates(connection, said.id, words=words, limit=COMPARED, owner=said.owner)
+    near = supersession.candidates(connection, said.id, words=words, limit=limit, owner=said.owner)
     return [other for other in near if _is_heard(other)]
 
 
@@ -396,16 +441,22 @@ def _edges(said: ComparedNode, near: Sequence[ComparedNode]) -> list[NewEdge]:
 
 def _judged_among(said: ComparedNode, near: Sequence[ComparedNode]) -> dict[UUID, ChangeJudgement]:
     """What a saying of a user does to the earlier ones of the same speaker that are nearest to it, each beside the others."""
-    speaker = _saying(said).speaker
-    if said.role not in SPEAKING:
-        return {}
-    earlier = [
-        other
-        for other in near
-        if other.role in SPEAKING and _saying(other).speaker == speaker and _said_at(other) < _said_at(said)
-    ]
+    earlier = _earlier(said, near)
     judged = judge_candidates(_saying(said), [Candidate(_saying(other), other.cosine) for other in earlier])
     return {other.id: found for other, found in zip(earlier, judged, strict=True)}
+
+
+def _earlier(said: ComparedNode, near: Sequence[ComparedNode]) -> list[ComparedNode]:
+    """Those of the nearest that the same speaker has said before; none for what no user says."""
+    speaker = _saying(said).speaker
+    return [
+        other
+        for other in near
+        if said.role in SPEAKING
+        and other.role in SPEAKING
+        and _saying(other).speaker == speaker
+        and _said_at(other) < _said_at(said)
+    ]
 
 
 def _edge(older: ComparedNode, newer: ComparedNode, *, among: ChangeJudgement | None = None) -> NewEdge | None:

@@ -55,7 +55,21 @@ def candidates(connection: Connection, node: UUID, *, words: str | None, limit: 
     return [ComparedNode(**row, owner=owner) for row in connection.execute(load("supersession")["candidates"], values)]
 
 
-def insert(connection: Connection, edges: Sequence[NewEdge], *, owner: str, judge: str) -> set[UUID]:
+@dataclass(frozen=True, slots=True)
+class UndecidedEdge:
+    """An edge that the rules made and are not sure of, with the words of both."""
+
+    id: UUID
+    relation: str
+    newer_id: UUID
+    older_id: UUID
+    newer: str
+    older: str
+
+
+def insert(
+    connection: Connection, edges: Sequence[NewEdge], *, owner: str, judge: str, state: str = "standing"
+) -> set[UUID]:
     """Add edges that are not there yet, each with its audit row; returns the ids of those."""
     if not edges:
         return set()
@@ -69,6 +83,7 @@ def insert(connection: Connection, edges: Sequence[NewEdge], *, owner: str, judg
         "holds_from": [edge.holds_from for edge in edges],
         "owner": owner,
         "judge": judge,
+        "state": state,
     }
     return {row["supersession"] for row in connection.execute(load("supersession")["insert"], values)}
 
@@ -84,10 +99,10 @@ def make_judge_due(connection: Connection, node: UUID) -> None:
     connection.execute(load("supersession")["make_judge_due"], {"node": node})
 
 
-def undecided(connection: Connection, node: UUID, *, threshold: float) -> list[tuple[UUID, str, str]]:
-    """The edges of a node that the rules made and are not sure of, each with the older and the newer text."""
+def undecided(connection: Connection, node: UUID, *, threshold: float) -> list[UndecidedEdge]:
+    """The edges of a node that the rules made and are not sure of."""
     rows = connection.execute(load("supersession")["undecided"], {"node": node, "threshold": threshold})
-    return [(row["id"], row["older"], row["newer"]) for row in rows]
+    return [UndecidedEdge(**row) for row in rows]
 
 
 def decide(connection: Connection, id: UUID, *, relation: str, reason: str, judge: str) -> None:

@@ -21,8 +21,8 @@ with given as (
                        %(reasons)s::text[], %(holds_from)s::timestamptz[])
     as g(id, newer, older, relation, confidence, reason, holds_from)),
 made as (
-  insert into supersessions as s (tenant, id, newer, older, owner, relation, confidence, reason, judge, holds_from)
-  select this_tenant(), g.id, g.newer, g.older, %(owner)s, g.relation, g.confidence, g.reason, %(judge)s, g.holds_from
+  insert into supersessions as s (tenant, id, newer, older, owner, relation, confidence, reason, judge, state, holds_from)
+  select this_tenant(), g.id, g.newer, g.older, %(owner)s, g.relation, g.confidence, g.reason, %(judge)s, %(state)s, g.holds_from
   from given g
   join nodes a on a.tenant = this_tenant() and a.id = g.newer and a.live
   join nodes b on b.tenant = this_tenant() and b.id = g.older and b.live
@@ -31,6 +31,8 @@ made as (
     holds_from = greatest(s.holds_from, excluded.holds_from),
     relation = case when s.state = 'standing' and s.judge = 'rules' and s.confidence < excluded.confidence then excluded.relation else s.relation end,
     reason = case when s.state = 'standing' and s.judge = 'rules' and s.confidence < excluded.confidence then excluded.reason else s.reason end,
+    judge = case when s.state = 'standing' and s.judge = 'rules' and s.confidence < excluded.confidence then excluded.judge else s.judge end,
+    state = case when s.state = 'standing' and s.judge = 'rules' and s.confidence < excluded.confidence then excluded.state else s.state end,
     confidence = case when s.state = 'standing' and s.judge = 'rules' then greatest(s.confidence, excluded.confidence) else s.confidence end
     where s.holds_from < excluded.holds_from or (s.state = 'standing' and s.judge = 'rules' and s.confidence < excluded.confidence)
   returning s.id, s.relation, s.confidence, s.reason)
@@ -50,7 +52,7 @@ where tenant = this_tenant() and node_id = %(node)s and kind = 'judge' and claim
 
 -- name: undecided
 -- What the rules have found of a node and are not sure of, with the words of both.
-select s.id, a.content as newer, b.content as older
+select s.id, s.relation, s.newer as newer_id, s.older as older_id, a.content as newer, b.content as older
 from supersessions s
 join nodes a on a.tenant = s.tenant and a.id = s.newer join nodes b on b.tenant = s.tenant and b.id = s.older
 where s.tenant = this_tenant() and (s.newer = %(node)s or s.older = %(node)s) and s.state = 'standing' and s.judge = 'rules'

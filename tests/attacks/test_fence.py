@@ -29,6 +29,7 @@ from htm_core.models.chat import (
     RankAnswer,
     TagAnswer,
 )
+from htm_core.models.judges import ChatChangeJudge, DatedSaying
 from htm_core.palace import wake
 from htm_core.palace.audit import Against
 from htm_core.palace.contradiction import ChatJudge, Judgement
@@ -339,6 +340,15 @@ def the_prompt_of_a_judge(f: Sequence[str]) -> None:
     fences(asked(lambda chat: ChatJudge(chat)(f"1{f[0]}", f"2{f[1]}"), Judgement(contradicts=False)), "one", "other")
 
 
+def the_prompt_of_a_judge_of_changes(f: Sequence[str]) -> None:
+    earlier = [DatedSaying(f"1{f[0]}", AT), DatedSaying(f"2{f[1]}", AT)]
+    prompt = asked(lambda chat: ChatChangeJudge(chat).no_longer(DatedSaying(f"3{f[2]}", AT), earlier), {"numbers": []})
+    notes, now = prompt.removeprefix("The notes:\n").split("\n\nWhat is said now (2026-03-02):\n")
+    fences(now, "now")
+    [lines] = fences(notes, "notes")
+    assert len(entries(lines, r"[12]\. \(2026-03-02\) [12].*", indent="  ")) == len(lines) == 2
+
+
 def the_prompt_of_a_reader(f: Sequence[str]) -> None:
     prompt = asked(lambda chat: ChatReader(chat)(f"q{f[0]}", [f"1{f[1]}", f"2{f[2]}"]), Reading(answers=False))
     _, texts = fences(prompt, "question", "texts")
@@ -388,8 +398,8 @@ SURFACES: Mapping[str, Callable[[Sequence[str]], None]] = {
     each.__name__: each
     for each in (
         the_block_of_a_prompt, the_reply_of_the_recall_tool, the_evidence_of_a_palace, the_waking_up_of_a_palace, the_tools_of_a_palace,
-        the_prompt_of_a_tagger, the_prompt_of_a_propositioner, the_prompt_of_a_judge, the_prompt_of_a_reader,
-        the_prompt_of_a_reranker, the_prompt_of_an_expander, the_transcript_of_a_context,
+        the_prompt_of_a_tagger, the_prompt_of_a_propositioner, the_prompt_of_a_judge, the_prompt_of_a_judge_of_changes,
+        the_prompt_of_a_reader, the_prompt_of_a_reranker, the_prompt_of_an_expander, the_transcript_of_a_context,
     )
 }  # fmt: skip
 

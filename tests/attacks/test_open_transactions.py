@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from langchain.agents import create_agent
@@ -92,6 +92,20 @@ class Model:
 
     def tag(self, text: str, known: object) -> list[str]:
         return ["sea:boat"]
+
+
+class Reads:
+    """A chat model that reads each saying beside its nearest, and finds nothing changed."""
+
+    model = "reads"
+    shown = 0
+
+    def with_structured_output(self, schema: object) -> Self:
+        return self
+
+    def invoke(self, messages: Sequence[tuple[str, str]]) -> dict[str, list[int]]:
+        Reads.shown = max(Reads.shown, longest(messages[-1]))
+        return {"numbers": []}
 
 
 def remember(memory: Memory) -> None:
@@ -177,9 +191,10 @@ STEPS = (
 def test_no_transaction_is_open_while_a_long_text_is_read(
     make: Make, read: set[str], step: Callable[[Memory], None]
 ) -> None:
-    with make(user="ann", settings=COMPARES, propositioner=Model(), tagger=Model()) as memory:
+    with make(user="ann", settings=COMPARES, propositioner=Model(), tagger=Model(), judge=Reads()) as memory:
         step(memory)
     assert not read
+    assert step is not do_jobs or Reads.shown > LONG
 
 
 def test_nor_while_files_and_transcripts_are_moved_in(

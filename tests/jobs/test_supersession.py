@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import uuid
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -16,7 +17,6 @@ from htm_core.runtime.process import runtime
 from htm_core.store import jobs, supersession
 from htm_core.store.database import Database
 from tests.conftest import SETTINGS, Make
-from tests.stand_ins import StandInChat
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 IDLE = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off", "supersession": 0.5})
@@ -380,47 +380,58 @@ def test_an_unknown_change_is_a_clear_error(quiet: Memory, id: str, error: type[
         quiet.changes.list("nobody")
 
 
-class Answer:
-    """A judge's structured answer, as LlamaIndex gives it."""
+class ReadingModel:
+    """Names the numbers of the notes with a word, where what is said now has another, and keeps what it was shown."""
 
-    def __init__(self, relation: str) -> None:
-        self.raw = {"relation": relation, "reason": "as the model says"}
+    model = "reads"
+
+    def __init__(self, word: str = "", *, when: str = "", numbers: list[int] | None = None) -> None:
+        self.word, self.when, self.numbers = word, when, numbers
+        self.shown: list[str] = []
+        self.raw: Any = None
+
+    def _read(self, prompt: str) -> dict[str, Any]:
+        self.shown.append(prompt)
+        if self.numbers is not None:
+            return {"numbers": self.numbers}
+        notes = re.findall(r"^(\d+)\. \([\d-]+\) (.*)$", prompt, re.M)
+        is_meant = self.when in prompt.partition("said now")[2]
+        return {"numbers": [int(number) for number, text in notes if is_meant and self.word in text]}
 
 
-class LlamaIndexModel:
-    """A stand-in for a chat model of LlamaIndex with structured answers."""
+class OfLangChain(ReadingModel):
+    """It has LangChain's `with_structured_output`."""
 
-    model = "stand-in"
-
-    def __init__(self, relation: str) -> None:
-        self.relation = relation
-        self.asked: list[str] = []
-
-    def as_structured_llm(self, schema: type) -> LlamaIndexModel:
+    def with_structured_output(self, schema: type) -> OfLangChain:
         return self
 
-    def chat(self, messages: list[Any]) -> Answer:
-        self.asked.append(str(messages[-1].content))
-        return Answer(self.relation)
+    def invoke(self, messages: list[tuple[str, str]]) -> dict[str, Any]:
+        return self._read(messages[-1][1])
+
+
+class OfLlamaIndex(ReadingModel):
+    """It has LlamaIndex's `as_structured_llm`."""
+
+    def as_structured_llm(self, schema: type) -> OfLlamaIndex:
+        return self
+
+    def chat(self, messages: list[Any]) -> OfLlamaIndex:
+        self.raw = self._read(str(messages[-1].content))
+        return self
 
 
 UNSURE = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off", "supersession": 1.0})
+MOVED = "The keys of the Leeds flat are handed over, Bristol greets us with rain."
 
 
-@pytest.mark.parametrize("framework", ["langchain", "llamaindex", "callable"])
 @pytest.mark.parametrize(
     ("relation", "state", "action"),
     [("supersedes", "confirmed", "confirmed"), ("none", "undone", "undone"), ("contradicts", "standing", "confirmed")],
 )
-def test_a_judge_confirms_or_rejects_what_the_rules_are_not_sure_of(
-    make: Make, framework: str, relation: str, state: str, action: str
+def test_a_callable_confirms_or_rejects_what_the_rules_are_not_sure_of(
+    make: Make, relation: str, state: str, action: str
 ) -> None:
-    judge: Any = {
-        "langchain": StandInChat({"relation": relation, "reason": "as the model says"}),
-        "llamaindex": LlamaIndexModel(relation),
-        "callable": lambda older, newer: relation,
-    }[framework]
-    with make(settings=UNSURE, judge=judge) as memory:
+    with make(settings=UNSURE, judge=lambda older, newer: relation) as memory:
         say(memory, CAR, SOLD)
         [change] = memory.changes.list()
         assert (change.state, change.relation) == (state, "supersedes" if relation == "none" else relation)
@@ -428,6 +439,82 @@ def test_a_judge_confirms_or_rejects_what_the_rules_are_not_sure_of(
         assert [each.action for each in memory.changes.audit(change.id)] == ["made", action]
         first = memory.recall("Do I drive a Honda Civic?", hold=False)[0]
         assert (first.content == SOLD) == (relation == "supersedes") or first.superseded_by is None
+
+
+@pytest.mark.parametrize("framework", [OfLangChain, OfLlamaIndex])
+@pytest.mark.parametrize(("word", "state"), [("Honda", "confirmed"), ("nothing", "undone")])
+def test_a_chat_model_confirms_or_rejects_what_the_rules_are_not_sure_of(
+    make: Make, framework: type[ReadingModel], word: str, state: str
+) -> None:
+    model = framework(word)
+    with make(settings=UNSURE, judge=model) as memory:
+        say(memory, CAR, SOLD)
+        [change] = memory.changes.list()
+        assert (change.state, change.judge) == (state, f"{framework.__name__}:reads")
+        assert [each.action for each in memory.changes.audit(change.id)] == ["made", state]
+        assert len(model.shown) == 1
+
+
+def test_a_chat_model_finds_a_change_that_the_rules_do_not_suspect(make: Make) -> None:
+    with make(settings=UNSURE, judge=OfLangChain("live", when="Bristol")) as memory:
+        home, _, moved = say(memory, "I live on Elm Street.", "My brother plays the flute.", MOVED)
+        [change] = memory.changes.list()
+        assert (change.older.node_id, change.newer.node_id) == (home, moved)
+        assert (change.relation, change.state, change.judge) == ("supersedes", "confirmed", "OfLangChain:reads")
+        assert change.holds_from == START + timedelta(days=2)
+        assert [each.by for each in memory.changes.audit(change.id)] == ["OfLangChain:reads"]
+        first = memory.recall("Where do I live?", hold=False)[0]
+        assert first.content == MOVED
+        assert [each.older.content for each in first.formerly] == ["I live on Elm Street."]
+
+
+def test_a_chat_model_is_shown_at_most_ten_earlier_sayings_of_the_same_speaker_with_their_days(make: Make) -> None:
+    model = OfLangChain("nothing")
+    with make(settings=UNSURE, judge=model) as memory:
+        for n in range(14):
+            memory.remember(f"Elm Street walk {n}.", role="user", at=START + timedelta(days=n))
+        memory.remember("Elm Street is closed.", role="assistant", at=START)
+        memory.remember("I am Ben of Elm Street.", role="user", name="Ben", at=START)
+        memory.remember("Elm Street after that.", role="user", at=START + timedelta(days=99))
+        memory.remember("I left Elm Street.", role="user", at=START + timedelta(days=30))
+        assert memory.flush(timeout=60)
+    [asked] = [each for each in model.shown if "I left Elm Street." in each.partition("said now")[2]]
+    notes = re.findall(r"^\d+\. \((.*)\) (.*)$", asked, re.M)
+    assert len(notes) == 10
+    assert all(re.fullmatch(r"Elm Street walk \d+\.", text) for _, text in notes)
+    assert all(day == f"{START + timedelta(days=int(text.split()[-1][:-1])):%Y-%m-%d}" for day, text in notes)
+    assert "said now (2026-03-31)" in asked
+    assert not [each for each in model.shown if "is closed" in each.partition("said now")[2]]
+
+
+def test_what_a_user_has_undone_a_chat_model_does_not_make_again(make: Make, database: Database) -> None:
+    with make(settings=UNSURE, judge=OfLangChain("live", when="Bristol")) as memory:
+        _, moved = say(memory, "I live on Elm Street.", MOVED)
+        memory.changes.undo(memory.changes.list()[0].id)
+        with database.transaction(memory.tenant) as connection:
+            jobs.enqueue(connection, [uuid.UUID(moved)], kind="judge", model="OfLangChain:reads")
+        assert memory.flush(timeout=60)
+        assert [each.state for each in memory.changes.list()] == ["undone"]
+
+
+def test_a_chat_model_reads_nothing_of_an_import(make: Make) -> None:
+    model = OfLangChain("live")
+    with make(settings=UNSURE, judge=model) as memory:
+        texts = ["I live on Elm Street.", MOVED, *(f"line {n}" for n in range(30))]
+        memory.remember_many([{"content": text, "role": "user"} for text in texts])
+        assert memory.flush(timeout=60)
+        assert model.shown == []
+        assert [job for job in memory.jobs.list() if job.kind == "judge"] == []
+
+
+def test_a_chat_model_that_names_what_it_was_not_shown_decides_nothing_and_its_job_says_so(make: Make) -> None:
+    with make(settings=UNSURE, judge=OfLangChain(numbers=[3])) as memory:
+        memory.remember(CAR, role="user", at=START)
+        memory.remember(SOLD, role="user", at=START + timedelta(days=1))
+        memory.flush(timeout=10)
+        assert [each.judge for each in memory.changes.list()] == ["rules"]
+        [error] = [job.error for job in memory.jobs.list() if job.kind == "judge" and job.error]
+        assert "expected numbers of sayings from 1 to 1, got [3]" in error
 
 
 def test_a_judge_that_fails_leaves_what_the_rules_found_and_is_asked_again(make: Make) -> None:
