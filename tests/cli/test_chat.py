@@ -108,6 +108,13 @@ def test_switches_hide_and_show_what_is_recalled_and_why(chat: Htm) -> None:
     assert re.search(r"score 0\.\d\d, .*(meaning|words) #1", why)
 
 
+def test_why_lists_few_of_what_was_not_quoted_and_counts_the_rest(chat: Htm) -> None:
+    said = "".join(f"Box {n} has the red screws.\n" for n in range(8))
+    why = chat(input=f"{said}Where are the red screws?\n/why\n").err.rpartition("from now on")[2]
+    assert why.count("not quoted: it is in this conversation anyway") == 5
+    assert re.search(r"^  \d+ more were found and not quoted$", why, re.M)
+
+
 def test_what_is_not_quoted_says_why_first_so_that_a_narrow_terminal_does_not_cut_it() -> None:
     found = {"id": "1f" * 16, "content": "x", "at": None, "who": "user", "relevance": 0.0, "score": 0.1}
     other = RecalledMemory(**found, session="monday", vector_rank=1, text_rank=None, shown=False)
@@ -159,6 +166,17 @@ def test_a_session_goes_on_by_its_id_the_beginning_of_it_and_its_title(chat: Htm
     assert re.search(r"uuid-1 .*Trip to Paris", listed)
     assert "Going on in Camping." in listed
     assert "'nowhere'" in listed
+
+
+@pytest.mark.parametrize("word", ["/quit", "quit", "Exit"])
+def test_quit_and_exit_leave_with_a_slash_and_without(chat: Htm, ann: Memory, word: str) -> None:
+    assert NOTED in chat(input=f"{FACT}\n{word}\nThis comes too late.\n").out
+    assert [each.content for each in ann.list()] == [FACT]
+
+
+def test_what_is_found_in_this_conversation_alone_does_not_look_like_a_failure(chat: Htm) -> None:
+    assert "recalled nothing beyond this conversation" in chat(input=f"{FACT}\n{QUESTION}\n").err
+    assert "recalled 1 of" in chat(input=f"{QUESTION}\n").err
 
 
 def test_a_model_is_shown_what_an_agent_with_the_middleware_is_shown(chat: Htm, model: Any) -> None:

@@ -28,8 +28,8 @@ from ...types import Eviction
 from .stand_in import ExtractiveChatModel
 
 SYSTEM = (
-    "You are a helpful assistant in a terminal. You have a permanent memory: what is relevant of earlier conversations is quoted "
-    "to you. Answer briefly, in plain text."
+    "You are a helpful assistant in a terminal. You have a permanent memory: what the user tells you is kept, and what is relevant "
+    "of earlier conversations is quoted to you. Answer briefly, in plain text."
 )
 
 

@@ -24,12 +24,14 @@ from .agent import ChatAgent, ChatTurn, RecalledMemory
 from .sessions import find_session, new_session, sessions
 from .writing import WrappedWriter
 
+NOT_SHOWN = 5  # memories that were found and not quoted, which /why lists
 SHOWN_AGAIN = 6  # messages of a session that is resumed
 WHAT_NEXT: Mapping[Advice, str] = {
     **exit_codes.WHAT_NEXT,
     "memories": "take one of the ids that stand below an answer; /why shows more of them",
     "listing": "write what you want to know",
 }
+LEAVE = ("quit", "exit")  # a person writes them without the slash as well
 HISTORY = 200  # lines of the editor, which are what the user said in the session
 LISTED = 15  # sessions
 HELP = (
@@ -107,7 +109,7 @@ class ChatTerminal:
                 except KeyboardInterrupt:
                     self._notes.print("\nCtrl-D or /quit leaves.", style="dim")
                     continue
-                if said in ("/quit", "/exit"):
+                if said.removeprefix("/").lower() in LEAVE:
                     return
                 if said:
                     self._take(runner, said)
@@ -180,11 +182,16 @@ class ChatTerminal:
     def _show_recalled(self, turn: ChatTurn) -> None:
         shown = [each for each in turn.recalled if each.shown]
         others = [each for each in turn.recalled if not each.shown] if self._shown.why else []
-        self._note(f"recalled {len(shown)} of {len(turn.recalled)} found" if turn.recalled else "recalled nothing")
-        for each in (*shown, *others):
+        if any(each.shown or each.session != self._session for each in turn.recalled):
+            self._note(f"recalled {len(shown)} of {len(turn.recalled)} found")
+        else:
+            self._note("recalled nothing beyond this conversation" if turn.recalled else "recalled nothing")
+        for each in (*shown, *others[:NOT_SHOWN]):
             self._note(_recalled_line(each))
             if self._shown.why:
                 self._note(reasons_of(each, session=self._session))
+        if len(others) > NOT_SHOWN:
+            self._note(f"  {len(others) - NOT_SHOWN} more were found and not quoted")
 
     def _show_evicted(self, turn: ChatTurn) -> None:
         if turn.evicted:
