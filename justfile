@@ -53,6 +53,10 @@ bench *arguments:
 docs:
     python -m pytest tests/docs
 
+# Run the notebooks that ask a model with one of Ollama, and keep its answers: `just notebooks qwen3:4b`.
+notebooks model:
+    OLLAMA_MODEL={{ model }} python -m tests.docs.notebooks notebooks/01_*.ipynb notebooks/02_*.ipynb notebooks/03_*.ipynb
+
 # Build the docs as a site into build/docs-site, strictly, and check its links and what its pages load.
 docs-site:
     NO_MKDOCS_2_WARNING=1 python -m mkdocs build --strict
