@@ -171,14 +171,15 @@ def judge(judge: Any, row: dict[str, Any], _: Nearest) -> Right:
         DatedSaying(row["later"], worlds.BEGAN + timedelta(days=60)),
     )
     named = judge.no_longer(later, [earlier], seconds=SECONDS)
-    return float(bool(named) == (row["relation"] == "replaces")), None
+    return float((named is not None) == (row["relation"] == "replaces")), None
 
 
 def judge_of_ten(judge: Any, row: dict[str, Any], _: Nearest) -> Right:
     """Right when it names a former saying that is replaced, and no other one; without, as the rules act by default."""
     began = worlds.BEGAN
     now, *earlier = (DatedSaying(text, began + timedelta(days=day)) for day, text in (row["now"], *row["earlier"]))
-    named = {row["earlier"][place][1] for place in judge.no_longer(now, earlier, seconds=SECONDS)}
+    place = judge.no_longer(now, earlier, seconds=SECONDS)
+    named = set() if place is None else {earlier[place].text}
     candidates = [Candidate(Saying(each.text), near) for each, near in zip(earlier, row["cosines"], strict=True)]
     judged = judge_candidates(Saying(now.text), candidates)
     acted = {

@@ -380,27 +380,25 @@ class JudgeHandler:
     def _read(
         self, node: UUID, edges: Sequence[UndecidedEdge], *, said: ComparedNode | None, near: Sequence[ComparedNode]
     ) -> tuple[list[tuple[UUID, str, str]], list[NewEdge]]:
-        """What a model that reads a saying beside the nearest earlier ones says of its edges, and the edges that it finds."""
+        """What a model that reads a saying beside the nearest earlier ones says of its edges, and the edge that it finds."""
         earlier = [] if said is None else [each for each in _earlier(said, near) if each.trust <= said.trust][:COMPARED]
         if said is None or not earlier:
             return [], []
         from ..models.judges import DatedSaying  # most memories have no judge
 
         now, *before = (DatedSaying(each.content, self._local(each.at)) for each in (said, *earlier))
-        places = self._judge.no_longer(now, before, seconds=self._database.settings.judge_timeout)
-        replaced = {earlier[place].id for place in places}
+        place = self._judge.no_longer(now, before, seconds=self._database.settings.judge_timeout)
+        replaced = None if place is None else earlier[place].id
         shown = {each.id for each in earlier}
         known = {edge.older_id: edge for edge in edges if edge.newer_id == node and edge.older_id in shown}
         decided = [
-            (edge.id, "supersedes" if older in replaced else "none", READ if older in replaced else "")
+            (edge.id, "supersedes" if older == replaced else "none", READ if older == replaced else "")
             for older, edge in known.items()
-            if older in replaced or edge.relation == "supersedes"
+            if older == replaced or edge.relation == "supersedes"
         ]
-        found = [
-            NewEdge(new_id(), node, older, "supersedes", 1.0, READ, said.at)
-            for older in sorted(replaced.difference(known))
-        ]
-        return decided, found
+        if replaced is None or replaced in known:
+            return decided, []
+        return decided, [NewEdge(new_id(), node, replaced, "supersedes", 1.0, READ, said.at)]
 
     def _local(self, at: datetime) -> datetime:
         zone = self._database.settings.timezone

@@ -327,11 +327,11 @@ def the_prompt_of_a_propositioner(f: Sequence[str]) -> None:
         lambda chat: ChatPropositioner(chat).propose(f"1{f[0]}", speaker=f"s{f[1]}", at=AT), FactAnswer(facts=[])
     )
     speaker, day, text, rest = prompt.split("\n", 3)
-    said = re.fullmatch(r"The text was said by <name-(\d{15})>(.+)</name-\1>: write that name.*", speaker)
+    said = re.fullmatch(r"Speaker: <name-(\d{15})>(.+)</name-\1>", speaker)
     assert said is not None
     check_data(said[2])
     assert len(speaker.splitlines()) == 1
-    assert day.startswith("It was said on Monday, 2026-03-02")
+    assert day == "Day: Monday, 2026-03-02"
     assert text == "The text:"
     fences(rest, "text")
 
@@ -342,8 +342,8 @@ def the_prompt_of_a_judge(f: Sequence[str]) -> None:
 
 def the_prompt_of_a_judge_of_changes(f: Sequence[str]) -> None:
     earlier = [DatedSaying(f"1{f[0]}", AT), DatedSaying(f"2{f[1]}", AT)]
-    prompt = asked(lambda chat: ChatChangeJudge(chat).no_longer(DatedSaying(f"3{f[2]}", AT), earlier), {"numbers": []})
-    notes, now = prompt.removeprefix("The notes:\n").split("\n\nWhat is said now (2026-03-02):\n")
+    prompt = asked(lambda chat: ChatChangeJudge(chat).no_longer(DatedSaying(f"3{f[2]}", AT), earlier), {"number": 0})
+    notes, now = prompt.removeprefix("The notes:\n").split("\nNow (2026-03-02):\n")
     fences(now, "now")
     [lines] = fences(notes, "notes")
     assert len(entries(lines, r"[12]\. \(2026-03-02\) [12].*", indent="  ")) == len(lines) == 2

@@ -14,7 +14,7 @@ from tests.conftest import SETTINGS, Make
 
 IDLE = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off", "supersession": 0.5})
 KINDS = {"tagger": "tag", "propositioner": "propose", "judge": "judge"}
-ANSWERS = {"tags": ["place:home"], "facts": ["The user lives in a flat in Leeds."], "numbers": [1]}
+ANSWERS = {"tags": ["place:home"], "facts": ["The user lives in a flat in Leeds."], "number": 1, "over": True}
 
 
 class Model:
@@ -50,8 +50,8 @@ def test_one_model_does_the_jobs_of_the_plugs_that_are_worth_it(make: Make) -> N
         memory.remember("I moved to Bristol last week, to a small house.", role="user")
         assert memory.flush(timeout=60)
         assert not [job.error for job in memory.jobs.list() if job.error]
-        fields = {"tagger": "tags", "propositioner": "facts", "judge": "numbers"}
-        assert set(model.asked) == {fields[plug] for plug in BY_MODELS}
+        fields = {"tagger": "tags", "propositioner": "facts", "judge": "number"}
+        assert {"over", *(fields[plug] for plug in BY_MODELS)} == set(model.asked)
 
 
 def test_it_does_not_stand_in_for_what_recall_would_wait_for(make: Make) -> None:

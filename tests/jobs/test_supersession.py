@@ -381,22 +381,24 @@ def test_an_unknown_change_is_a_clear_error(quiet: Memory, id: str, error: type[
 
 
 class ReadingModel:
-    """Names the numbers of the notes with a word, where what is said now has another, and keeps what it was shown."""
+    """Names the note with a word, where what is said now has another, and keeps what it was shown; asked of it alone, it is `sure`."""
 
     model = "reads"
 
-    def __init__(self, word: str = "", *, when: str = "", numbers: list[int] | None = None) -> None:
-        self.word, self.when, self.numbers = word, when, numbers
+    def __init__(self, word: str = "", *, when: str = "", number: int | None = None, sure: bool = True) -> None:
+        self.word, self.when, self.number, self.sure = word, when, number, sure
         self.shown: list[str] = []
         self.raw: Any = None
 
     def _read(self, prompt: str) -> dict[str, Any]:
         self.shown.append(prompt)
-        if self.numbers is not None:
-            return {"numbers": self.numbers}
+        if prompt.startswith("The note ("):
+            return {"over": self.sure}
+        if self.number is not None:
+            return {"number": self.number}
         notes = re.findall(r"^(\d+)\. \([\d-]+\) (.*)$", prompt, re.M)
-        is_meant = self.when in prompt.partition("said now")[2]
-        return {"numbers": [int(number) for number, text in notes if is_meant and self.word in text]}
+        is_meant = self.when in prompt.partition("Now (")[2]
+        return {"number": next((int(number) for number, text in notes if is_meant and self.word in text), 0)}
 
 
 class OfLangChain(ReadingModel):
@@ -442,17 +444,21 @@ def test_a_callable_confirms_or_rejects_what_the_rules_are_not_sure_of(
 
 
 @pytest.mark.parametrize("framework", [OfLangChain, OfLlamaIndex])
-@pytest.mark.parametrize(("word", "state"), [("Honda", "confirmed"), ("nothing", "undone")])
+@pytest.mark.parametrize(
+    ("word", "sure", "state", "calls"),
+    [("Honda", True, "confirmed", 2), ("Honda", False, "undone", 2), ("nothing", True, "undone", 1)],
+)
 def test_a_chat_model_confirms_or_rejects_what_the_rules_are_not_sure_of(
-    make: Make, framework: type[ReadingModel], word: str, state: str
+    make: Make, framework: type[ReadingModel], word: str, sure: bool, state: str, calls: int
 ) -> None:
-    model = framework(word)
+    """What it names among several it is asked about alone."""
+    model = framework(word, sure=sure)
     with make(settings=UNSURE, judge=model) as memory:
         say(memory, CAR, SOLD)
         [change] = memory.changes.list()
         assert (change.state, change.judge) == (state, f"{framework.__name__}:reads")
         assert [each.action for each in memory.changes.audit(change.id)] == ["made", state]
-        assert len(model.shown) == 1
+        assert len(model.shown) == calls
 
 
 def test_a_chat_model_finds_a_change_that_the_rules_do_not_suspect(make: Make) -> None:
@@ -478,13 +484,13 @@ def test_a_chat_model_is_shown_at_most_ten_earlier_sayings_of_the_same_speaker_w
         memory.remember("Elm Street after that.", role="user", at=START + timedelta(days=99))
         memory.remember("I left Elm Street.", role="user", at=START + timedelta(days=30))
         assert memory.flush(timeout=60)
-    [asked] = [each for each in model.shown if "I left Elm Street." in each.partition("said now")[2]]
+    [asked] = [each for each in model.shown if "I left Elm Street." in each.partition("Now (")[2]]
     notes = re.findall(r"^\d+\. \((.*)\) (.*)$", asked, re.M)
     assert len(notes) == 10
     assert all(re.fullmatch(r"Elm Street walk \d+\.", text) for _, text in notes)
     assert all(day == f"{START + timedelta(days=int(text.split()[-1][:-1])):%Y-%m-%d}" for day, text in notes)
-    assert "said now (2026-03-31)" in asked
-    assert not [each for each in model.shown if "is closed" in each.partition("said now")[2]]
+    assert "Now (2026-03-31)" in asked
+    assert not [each for each in model.shown if "is closed" in each.partition("Now (")[2]]
 
 
 def test_what_a_user_has_undone_a_chat_model_does_not_make_again(make: Make, database: Database) -> None:
@@ -508,13 +514,13 @@ def test_a_chat_model_reads_nothing_of_an_import(make: Make) -> None:
 
 
 def test_a_chat_model_that_names_what_it_was_not_shown_decides_nothing_and_its_job_says_so(make: Make) -> None:
-    with make(settings=UNSURE, judge=OfLangChain(numbers=[3])) as memory:
+    with make(settings=UNSURE, judge=OfLangChain(number=3)) as memory:
         memory.remember(CAR, role="user", at=START)
         memory.remember(SOLD, role="user", at=START + timedelta(days=1))
         memory.flush(timeout=10)
         assert [each.judge for each in memory.changes.list()] == ["rules"]
         [error] = [job.error for job in memory.jobs.list() if job.kind == "judge" and job.error]
-        assert "expected numbers of sayings from 1 to 1, got [3]" in error
+        assert "expected the number of a saying from 1 to 1, or 0, got 3" in error
 
 
 def test_a_judge_that_fails_leaves_what_the_rules_found_and_is_asked_again(make: Make) -> None:

@@ -65,6 +65,16 @@ def test_a_tagger_of_ollama_is_asked_for_a_schema_and_the_same_each_time(server:
     assert "Tags in use: work" in request["messages"][1]["content"]
 
 
+def test_a_server_that_writes_by_the_schema_ends_the_list_of_tags_and_more_are_cut(server: StandIn) -> None:
+    """A small model goes on with a list for ever; what a server answers that does not heed the limit is not refused."""
+    server.answers["tags"] = [f"topic-{n}" for n in range(9)]
+    tagger = resolve_tagger("ollama:gemma3")
+    assert tagger is not None
+    assert len(tagger.tags("Ann likes coffee.")) == 5
+    [request] = server.requests
+    assert request["format"]["properties"]["tags"]["maxItems"] == 5
+
+
 def test_a_propositioner_of_ollama_gives_facts(server: StandIn) -> None:
     made = resolve_propositioner("ollama:gemma3")
     assert made is not None

@@ -80,11 +80,30 @@ def test_a_chat_model_is_told_who_said_a_text_and_when() -> None:
     made.facts("I moved to Oslo yesterday.", speaker="Ann\nLee", at=datetime(2026, 11, 20, 9, tzinfo=UTC))
     made.facts("I moved to Oslo yesterday.", at=datetime(2026, 11, 20, 9, tzinfo=UTC))
     made.facts("I moved to Oslo yesterday.")
-    assert re.search(r"said by <name-(\d{15})>Ann Lee</name-\1>: write that name", chat.asked[0][1][1])
-    assert "said on Friday, 2026-11-20: write" in chat.asked[0][1][1]
+    assert re.match(r"Speaker: <name-(\d{15})>Ann Lee</name-\1>\nDay: Friday, 2026-11-20\n", chat.asked[0][1][1])
     assert re.search(r"The text:\n<text-(\d{15})>\nI moved to Oslo yesterday.\n</text-\1>$", chat.asked[0][1][1])
-    assert chat.asked[1][1][1].startswith("It was said on Friday, 2026-11-20: write")
+    assert chat.asked[1][1][1].startswith("Day: Friday, 2026-11-20\n")
     assert chat.asked[2][1][1].startswith("The text:")
+
+
+@pytest.mark.parametrize("written", ["{opening}", "{opening}Ann Lee{closing}", "{opening}Ann Lee", "Ann Lee"])
+def test_the_tag_around_the_name_stands_in_no_fact(written: str) -> None:
+    class Copies:
+        """A small model, which copies the tag of the speaker's name."""
+
+        model = "copies"
+
+        def with_structured_output(self, schema: type) -> Copies:
+            return self
+
+        def invoke(self, messages: list[tuple[str, str]]) -> FactAnswer:
+            found = re.search(r"(<name-\d+>)Ann Lee(</name-\d+>)", messages[-1][1])
+            assert found is not None
+            return FactAnswer(facts=[f"{written.format(opening=found[1], closing=found[2])}'s mother lives in Fez."])
+
+    made = resolve_propositioner(Copies())
+    assert made is not None
+    assert made.facts("My mother lives in Fez, by the way.", speaker="Ann Lee") == ("Ann Lee's mother lives in Fez.",)
 
 
 def test_a_propositioner_of_ones_own_is_told_what_it_takes() -> None:
