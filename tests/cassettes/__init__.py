@@ -1,1 +1,1 @@
-"""What was recorded over HTTP, and what recorded it."""
+"""What a server of Ollama's API and its clients said to each other, recorded over HTTP; see README.md."""

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.cassettes import ollama_server
 from tests.conftest import new_database
+from tests.docs import ollama_server
 from tests.docs.markdown import GUIDES, ROOT, blocks, program
 
 WITH_PYTHON = [

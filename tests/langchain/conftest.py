@@ -7,7 +7,10 @@ import uuid
 
 import pytest
 
+from tests.cassettes.ollama import ollama, running_ollama
 from tests.stand_ins import HashEmbedder
+
+__all__ = ["embedder", "ollama", "running_ollama"]
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 """What the tests of LlamaIndex's adapter do differently."""
 
-from tests.langchain.conftest import embedder
+from tests.langchain.conftest import embedder, ollama, running_ollama
 
-__all__ = ["embedder"]
+__all__ = ["embedder", "ollama", "running_ollama"]

@@ -13,9 +13,10 @@ import pytest
 from htm_core.errors import ModelError
 from htm_core.models import ollama
 from htm_core.models.embedders import resolve
+from tests.conftest import Make
 from tests.stand_ins import HashEmbedder
 
-pytest.importorskip("langchain_ollama")
+langchain_ollama = pytest.importorskip("langchain_ollama")
 
 
 class StandIn(ThreadingHTTPServer):
@@ -70,6 +71,16 @@ def test_documents_and_questions_carry_their_own_prefix(server: StandIn) -> None
         ["search_query: a question?"],
     ]
     assert {(request["path"], request["model"]) for request in server.requests} == {("/api/embed", "nomic-embed-text")}
+
+
+def test_a_client_made_by_hand_is_a_memorys_embedder_too(server: StandIn, make: Make) -> None:
+    with make(embedder=langchain_ollama.OllamaEmbeddings(model="all-minilm"), embed="now") as memory:
+        memory.remember_many(
+            [{"content": "My sister Clara is allergic to peanuts."}, {"content": "The boat left at noon."}]
+        )
+        [hit] = memory.recall("What is my sister Clara allergic to?", mode="vector", limit=1)
+        assert "peanuts" in hit.content
+        assert len(server.requests[0]["input"]) == 2
 
 
 def test_name_and_dimension_are_those_of_the_model(server: StandIn) -> None:

@@ -1,7 +1,6 @@
-"""A server on this machine that speaks Ollama's protocol, and is no model: it is what the cassettes were recorded from.
+"""A server on this machine that speaks Ollama's protocol, and is no model: what the guides' examples talk to.
 
-`/api/embed` embeds by hashing words. `/api/chat` streams lines of JSON, as Ollama does: it calls a tool when it is given one
-and was not answered by one yet, fills in a schema when it is asked for one, and else repeats what it was shown that has
+`/api/embed` embeds by hashing words. `/api/chat` streams lines of JSON, as Ollama does: it repeats what it was shown that has
 most words of the question.
 """
 
@@ -75,22 +74,10 @@ def said(asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
         } | more
 
     messages = asked["messages"]
-    if asked.get("format"):
-        yield line({"content": json.dumps(filled(asked["format"]))})
-    elif asked.get("tools") and messages[-1]["role"] == "user":
-        tool = asked["tools"][0]["function"]
-        call = {"name": tool["name"], "arguments": dict.fromkeys(tool["parameters"]["properties"], "kitchen")}
-        yield line({"content": "", "tool_calls": [{"function": call}]})
-    else:
-        for word in re.findall(r"\S+\s*", repeated(messages)):
-            yield line({"content": word})
+    for word in re.findall(r"\S+\s*", repeated(messages)):
+        yield line({"content": word})
     counts = {"prompt_eval_count": sum(len(each.get("content", "").split()) for each in messages), "eval_count": 7}
     yield line({"content": ""}, done=True, done_reason="stop", total_duration=1, **counts)
-
-
-def filled(schema: dict[str, Any]) -> dict[str, Any]:
-    """An object of a schema: of lists of texts, each with one."""
-    return {name: ["food:allergy"] for name in schema["properties"]}
 
 
 def repeated(messages: list[dict[str, Any]]) -> str:
