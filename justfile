@@ -36,6 +36,10 @@ test-peers *arguments:
     bash .ci/peers --required
     python -m pytest tests/importers/test_installed_peers.py {{ arguments }}
 
+# Talk to a model that runs: at $HTM_TEST_OLLAMA, or started by `serve` in $HTM_TEST_MODELS (CONTRIBUTING.md says how).
+test-model *arguments:
+    bash .ci/model {{ arguments }}
+
 # Check the style, and put the code in form.
 lint:
     ruff check --fix .
