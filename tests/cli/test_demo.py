@@ -11,8 +11,8 @@ import pytest
 
 from htm_core.cli import demo, ui
 from htm_core.samples import conversation, questions
-from tests.cassettes import ollama_server
 from tests.cli.conftest import Htm
+from tests.docs import ollama_server
 from tests.stand_ins import HashEmbedder
 
 
