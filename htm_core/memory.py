@@ -115,7 +115,7 @@ class Memory(Handle):
       what a new memory replaces is found before `remember` returns, too.
     - `tokenizer`: a callable that takes a text and gives its number of tokens, or the tokens; default tiktoken's o200k_base.
     - `models`: one chat model for all jobs that are worth its time: "ollama:MODEL", another "PROVIDER:MODEL" of LangChain, or a
-      chat model of LangChain or LlamaIndex. It is tagger, propositioner and judge where none is given; None: `Settings.models`.
+      chat model of LangChain or LlamaIndex. It is tagger and judge where none is given; None: `Settings.models`.
     - `tagger`, `propositioner`: models that give new memories tags, and take facts out of them: such a chat model, an object of the
       protocol or a callable; for a tagger also "keywords", which needs no model.
     - `reranker`: a model that puts the hits of recall in order: "cross-encoder:MODEL" (sentence-transformers), such a chat model,

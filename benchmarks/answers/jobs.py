@@ -16,7 +16,7 @@ import functools
 import os
 import random
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -34,10 +34,11 @@ from htm_core import ModelError
 from htm_core.models.chat_models import chat_model_of
 from htm_core.models.expanders import resolve_expander
 from htm_core.models.judges import DatedSaying, resolve_judge
+from htm_core.models.keywords import KeywordTagger
 from htm_core.models.propositioners import resolve_propositioner
 from htm_core.models.rerankers import resolve_reranker
 from htm_core.models.summarizers import resolve_summarizer
-from htm_core.models.taggers import resolve_tagger
+from htm_core.models.taggers import CheckedTagger, resolve_tagger
 from htm_core.palace.contradiction import ChatJudge, by_rules
 from htm_core.palace.reader import ChatReader, read
 from htm_core.rules.supersession.candidates import Candidate, judge_candidates
@@ -54,6 +55,7 @@ SHOWN = 8
 FIRST = 3
 READ = 5
 SEED = 11
+KEYWORDS = CheckedTagger("keywords", KeywordTagger)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +146,15 @@ def words(text: str) -> set[str]:
 
 
 def tag(tagger: Any, row: dict[str, Any], _: Nearest) -> Right:
-    """Right is the share of tags of which a level is one that a person would give."""
+    """Right is the share of tags of which a level is one that a person would give; without, the tags of "keywords"."""
+    return _fitting(tagger.tags(row["text"]), row), _fitting(KEYWORDS.tags(row["text"]), row)
+
+
+def _fitting(tags: Sequence[str], row: dict[str, Any]) -> float:
     accepted = [words(each) for each in row["tags"]]
-    levels = [[words(level) for level in found.split(":")] for found in tagger.tags(row["text"])]
+    levels = [[words(level) for level in found.split(":")] for found in tags]
     fitting = [any(level & each for level in found for each in accepted) for found in levels]
-    return (statistics.mean(fitting) if fitting else 0.0), None
+    return statistics.mean(fitting) if fitting else 0.0
 
 
 def propose(propositioner: Any, row: dict[str, Any], _: Nearest) -> Right:

@@ -137,10 +137,10 @@ def _named_cells(database: Database, names: Sequence[str] | None, *, option: str
 def _chat_models(
     runtime: Runtime, *, taggers: Sequence[str], propositioners: Sequence[str], models: Sequence[str]
 ) -> None:
-    """Register handlers for the jobs of these models; facts are tagged by the first tagger, those of `models` by the same model."""
+    """Register handlers for the jobs of these models; facts are tagged by the first tagger, else by the first of `models`."""
     for spec in models:
         check_models(spec)
-    first = next(iter(taggers), None)
+    first = next(iter([*taggers, *models]), None)
     asked: list[Mapping[str, str | None]] = [
         *({"tagger": spec} for spec in taggers),
         *({"tagger": first, "propositioner": spec} for spec in propositioners),

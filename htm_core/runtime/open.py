@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from ..models.taggers import CheckedTagger
 
 EMBED = get_args(Embed)
-# The plugs that `models` switches on (docs/why/plugs.md).
-BY_MODELS = ("tagger", "propositioner", "judge")
+# The plugs that `models` switches on: those that are worth a small model's seconds (docs/benchmarks.md).
+BY_MODELS = ("tagger", "judge")
 # Models that work inside this process, so that a text goes nowhere: they do the jobs of all tenants.
 BUILT_IN = (MINILM, MINILM_INT8, "keywords")
 
