@@ -28,10 +28,13 @@ def run(notebook: nbformat.NotebookNode, folder: Path, own: dict[str, str] | Non
 
 
 def main(paths: list[str]) -> None:
-    """Run these notebooks, and write each when it has ended without an error."""
+    """Run these notebooks, and write each without its warnings when it has ended without an error."""
     for path in map(Path, paths):
         notebook = nbformat.read(path, as_version=4)
         run(notebook, path.parent)
+        for cell in notebook.cells:
+            if cell.cell_type == "code":
+                cell.outputs = [each for each in cell.outputs if each.get("name") != "stderr"]
         notebook.metadata.language_info = {"name": "python"}
         path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
 

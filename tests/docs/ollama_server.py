@@ -46,7 +46,11 @@ class Handler(BaseHTTPRequestHandler):
             rounded = [[round(number, 4) for number in vector] for vector in vectors]
             self._answer([{"model": asked["model"], "embeddings": rounded}], "application/json; charset=utf-8")
         elif self.path == "/api/chat":
-            self._answer(list(said(asked)), "application/x-ndjson")
+            lines = list(said(asked))
+            if not asked.get("stream", True):
+                text = "".join(line["message"]["content"] for line in lines)
+                lines = [lines[-1] | {"message": {"role": "assistant", "content": text}}]
+            self._answer(lines, "application/x-ndjson")
         else:
             self._answer([{"error": "no such path"}], "application/json; charset=utf-8", status=404)
 

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 import sys
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
-from nbclient import NotebookClient
 from packaging.requirements import Requirement
 
+from tests.docs import ollama_server
 from tests.docs.markdown import ROOT
+from tests.docs.notebooks import SECONDS, run
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-SECONDS = 280  # for one cell; the first one may start a database
+WITH_A_MODEL = NOTEBOOKS[:3]
+MOST_ASKED = 10  # calls of the model in a notebook
 # Paths and addresses of a machine, which a published notebook must not show.
 PRIVATE = re.compile(r"/(?:home|root|tmp|var|Users)/|[Cc]:\\|\b\d{1,3}(?:\.\d{1,3}){3}\b")
 OUTPUTS = {"stream", "display_data", "execute_result"}
@@ -35,21 +37,33 @@ def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-@each_notebook
+@pytest.mark.parametrize(
+    ("path", "model"), [*((path, "") for path in NOTEBOOKS), *((path, "stand-in-chat") for path in WITH_A_MODEL)],
+    ids=lambda each: each.stem if isinstance(each, Path) else each or "no-model",
+)  # fmt: skip
 @pytest.mark.timeout(2 * SECONDS)
-def test_a_notebook_runs_from_top_to_bottom(path: Path, empty_database: str, weights_dir: Path, tmp_path: Path) -> None:
+def test_a_notebook_runs_from_top_to_bottom_and_asks_a_model_of_ollama_seldom(
+    path: Path, model: str, empty_database: str, weights_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     notebook = read(path)
     committed = [[output.output_type for output in cell.outputs] for cell in code_cells(notebook)]
-    own = {"HTM_DATABASE_URL": empty_database, "HTM_HOME": str(tmp_path), "HTM_MODEL_DIR": str(weights_dir)}
-    client = NotebookClient(
-        notebook, timeout=SECONDS, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
-    )
-    client.execute(
-        env={**os.environ, **own, "PYTHONPATH": str(ROOT), "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
-    )
+    asked: list[dict[str, Any]] = []
+    answer = ollama_server.said
+    monkeypatch.setattr(ollama_server, "said", lambda each: (asked.append(each), answer(each))[1])
+    with ollama_server.serving() as ollama:
+        own = {"HTM_DATABASE_URL": empty_database, "HTM_HOME": str(tmp_path), "HTM_MODEL_DIR": str(weights_dir)}
+        run(notebook, tmp_path, {**own, "OLLAMA_MODEL": model, "OLLAMA_HOST": ollama})
+    assert bool(asked) == bool(model)
+    assert len(asked) <= MOST_ASKED
     for cell, kinds in zip(code_cells(notebook), committed, strict=True):
         found = {output.output_type for output in cell.outputs if output.get("name") != "stderr"}
         assert found == set(kinds), cell.source
+
+
+@pytest.mark.parametrize("path", WITH_A_MODEL, ids=lambda path: path.stem)
+def test_the_answers_that_are_committed_are_a_models(path: Path) -> None:
+    first = code_cells(read(path))[0]
+    assert re.fullmatch("answers come from: (Chat)?Ollama", text_of(first.outputs[0]).strip())
 
 
 @each_notebook
