@@ -36,6 +36,7 @@ from tests.palace.labelled_prompts import wilson
 from .arms import ALL, ARMS, EVIDENCE, HTM, NOTHING_ARM, Tools
 from .cases import FACTS, NOTHING, Case, all_cases, limited
 from .judged import RIGHT, WRONG, Outcome, judge
+from .picture import picture
 from .relay import Relay
 
 NOW = datetime(2026, 11, 27, 18, tzinfo=UTC)  # when facts are asked for: fixed, so that equal requests are equal
@@ -79,6 +80,8 @@ def main() -> None:
         given.out.write_text("".join(json.dumps(asdict(each), ensure_ascii=False) + "\n" for each in answered))
     sets = by_set(answered)
     console.print(shares(sets), tests(sets), size(sets))
+    if given.picture:
+        given.picture.write_text(picture(right_of(sets), ceiling=EVIDENCE, ours="htm-memory"))
     console.print(f"{len(answered)} answers, {relay.asked} of them new, in {time.monotonic() - began:.0f} s")
 
 
@@ -94,6 +97,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--sets", nargs="+", metavar="SET", help="only sets whose names begin so")
     parser.add_argument("--cache", type=Path, default=Path("answers.cache"), help="keeps answers, and vectors beside")
     parser.add_argument("--out", type=Path, help="JSON lines: every question with its request, answer and outcome")
+    parser.add_argument("--picture", type=Path, metavar="PATH.svg", help="bars of right answers")
     return parser.parse_args()
 
 
@@ -125,6 +129,15 @@ def answers(name: str, cases: Sequence[Case], tools: Tools, relay: Relay) -> lis
                 )  # fmt: skip
                 progress.advance(task)
     return found
+
+
+def right_of(sets: Mapping[str, ByArm]) -> dict[str, dict[str, float]]:
+    """By set and arm the share of right answers, where there are any."""
+    return {
+        name: {arm: sum(each.outcome == RIGHT for each in own.values()) / len(own) for arm, own in arms.items()}
+        for name, arms in sets.items()
+        if not name.endswith(NOTHING)
+    }
 
 
 ByArm = dict[str, dict[str, Answered]]  # the answers to a set's questions, by arm and id
