@@ -36,11 +36,10 @@ from benchmarks.recalled import (
 from benchmarks.retrieval import home
 from benchmarks.retrieval_systems import CachedEmbedder
 from htm_core import Hit
-from htm_core.integration.prompt_block import DOUBTFUL_EXCERPTS, EXCERPT, Passage, build_block, passage_of
+from htm_core.integration.prompt_block import DOUBTFUL_EXCERPTS, EXCERPT, WARNING, Passage, build_block, passage_of
 from htm_core.models.tokenizers import default_tokens
 from htm_core.rules.text.excerpts import excerpt
 from htm_langchain import HTMMemoryMiddleware
-from htm_langchain.retrieval import WARNING
 
 # What the middleware does by default.
 _DEFAULTS = inspect.signature(HTMMemoryMiddleware).parameters

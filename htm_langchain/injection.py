@@ -16,12 +16,11 @@ from htm_core.integration.memory_block import UNDERSTOOD, Inject, memory_block, 
 from htm_core.integration.origin import Origin
 from htm_core.integration.overview import recalled_block
 from htm_core.integration.profile_block import profile_block
-from htm_core.integration.prompt_block import Passage, day_of, label_of, note_of, said_often, undated
+from htm_core.integration.prompt_block import WARNING, Passage, day_of, label_of, note_of, said_often, undated
 
 from .attachments import files_of
 from .conversation import Conversation, TurnContext
 from .messages import SOURCE, is_from_person, leading_system, stored_id, with_beginning, words_of
-from .retrieval import WARNING
 from .retriever import OVERVIEW
 from .tokens import Counts, count
 from .window import ROOM_BEYOND_BUDGET, fit, fit_opening

@@ -20,9 +20,9 @@ from types import TracebackType
 from typing import Any, Self
 
 SECONDS = 900.0
-# The digits of a fence's name are drawn anew for each turn: one and the same here, so that equal requests are equal.
-_ZEROS = b"0" * 15
-_FENCE = re.compile(rb"([a-z_]+-)\d{15}(?=>)")
+# The letters of a fence's name are drawn anew for each turn: one and the same here, so that equal requests are equal.
+_LETTERS = b"a" * 11
+_FENCE = re.compile(rb"([a-z_]+-)[a-z]{11}(?=>)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Relay:
 
     def _answered(self, method: str, path: str, body: bytes) -> tuple[int, str, bytes]:
         drawn = _FENCE.search(body)
-        body = _FENCE.sub(lambda found: found[1] + _ZEROS, body)
+        body = _FENCE.sub(lambda found: found[1] + _LETTERS, body)
         key = hashlib.sha256(b"\0".join([method.encode(), path.encode(), body])).digest()
         with self._lock:
             row = self._file.execute("select kind, body from answers where key = ?", [key]).fetchone()
@@ -111,7 +111,7 @@ class Relay:
         if body:
             with self._lock:
                 self._exchanges.append(replace(exchange_of(body, row[1]), seconds=took[0]))
-        return 200, row[0], row[1].replace(_ZEROS, drawn[0][-len(_ZEROS) :]) if drawn else row[1]
+        return 200, row[0], row[1].replace(_LETTERS, drawn[0][-len(_LETTERS) :]) if drawn else row[1]
 
     def _from_server(self, method: str, path: str, body: bytes) -> tuple[str, bytes]:
         request = urllib.request.Request(

@@ -13,14 +13,14 @@ from typing import Literal, get_args
 
 from ..errors import InvalidInput
 from ..memory import Memory
-from ..rules.text.fence import TOKEN_DIGITS, Fence
+from ..rules.text.fence import TOKEN, Fence
 from .origin import TAG
 
 Inject = Literal["question", "message", "system"]
 # What the assistant says to a block where the question comes after it, in a message that only the framework sees.
 UNDERSTOOD = "Understood."
 _TODAY = "Today is "
-_OPENING = re.compile(rf"<(memory|memory_palace)-(\d{{{TOKEN_DIGITS}}})>\n")
+_OPENING = re.compile(rf"<(memory|memory_palace)-({TOKEN})>\n")
 
 
 def check_inject(given: object) -> Inject:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from ..memory import Memory
 from ..operations.read import mentions_of_node
 from ..rules.identity import is_anonymous
-from ..rules.text.fence import TOKEN_DIGITS, Fence, indented, label
+from ..rules.text.fence import Fence, indented, label, new_token
 from ..rules.text.speakers import own_name, without_commas
 from ..rules.text.speakers import speaker as speaker
 from ..rules.trust import check_trust
@@ -165,7 +165,7 @@ def document_source(metadata: Mapping[str, Any], *, address: str | None = None) 
 def quoted(said: Mention) -> str:
     """The words of a mention from outside, for a chat that has no role for it: in a fence, and marked."""
     # The same each time that it is read, and known to nobody beforehand, since ids are not.
-    token = f"{int.from_bytes(hashlib.sha256(said.id.encode()).digest()) % 10**TOKEN_DIGITS:0{TOKEN_DIGITS}d}"
+    token = new_token(lambda count: hashlib.sha256(said.id.encode()).digest()[:count])
     about = label(origin_of(said).words() or "")
     return Fence(TAG, token).enclose(WARNING, f"- [{about}] {indented(said.content)}")
 

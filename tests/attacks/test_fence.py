@@ -45,7 +45,7 @@ from htm_core.types import AppliedTimeframe, Hit, Item, Match, Mention, Node, Re
 from tests.conftest import Make, many
 from tests.stand_ins import StandInChat
 
-TOKEN = "593027461885102"
+TOKEN = "qkzvobnmtex"
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 ID = "018f0000-0000-7000-8000-000000000001"
 TAGS = (
@@ -127,7 +127,7 @@ def seen(text: str) -> str:
 def inside(text: str, tag: str, *, token: str | None = TOKEN) -> list[str]:
     """The lines of a text that is one fence; no line but the last closes it, however careless its reader is."""
     lines = text.splitlines()  # at every separator that Unicode knows
-    opening = re.fullmatch(rf"<{tag}-(\d{{15}})>", lines[0])
+    opening = re.fullmatch(rf"<{tag}-([a-z]{{11}})>", lines[0])
     assert opening is not None, lines[0]
     assert token in (None, opening[1])
     assert lines[-1] == f"</{tag}-{opening[1]}>"
@@ -288,7 +288,7 @@ def the_tools_of_a_palace(f: Sequence[str]) -> None:
     for content in ("x", ""):
         reply = replies.file(content, room="r", drawer="d")
         assert len(reply.splitlines()) == 1
-        quoted = re.fullmatch(r"[^<]*(?:<(?![/a-z])[^<]*)*(<palace-(\d{15})>)(.*)(</palace-\2>)", reply)
+        quoted = re.fullmatch(r"[^<]*(?:<(?![/a-z])[^<]*)*(<palace-([a-z]{11})>)(.*)(</palace-\2>)", reply)
         assert quoted is not None, reply
         check_data(quoted[3])
 
@@ -303,7 +303,7 @@ def fences(text: str, *names: str) -> list[list[str]]:
     """The insides of fences that stand one after the other."""
     found = []
     for name in names:
-        opening = re.match(rf"<{name}-(\d{{15}})>\n", text)
+        opening = re.match(rf"<{name}-([a-z]{{11}})>\n", text)
         assert opening is not None, text
         closing = f"</{name}-{opening[1]}>"
         assert text.count(closing) == 1
@@ -327,7 +327,7 @@ def the_prompt_of_a_propositioner(f: Sequence[str]) -> None:
         lambda chat: ChatPropositioner(chat).propose(f"1{f[0]}", speaker=f"s{f[1]}", at=AT), FactAnswer(facts=[])
     )
     speaker, day, text, rest = prompt.split("\n", 3)
-    said = re.fullmatch(r"Speaker: <name-(\d{15})>(.+)</name-\1>", speaker)
+    said = re.fullmatch(r"Speaker: <name-([a-z]{11})>(.+)</name-\1>", speaker)
     assert said is not None
     check_data(said[2])
     assert len(speaker.splitlines()) == 1
@@ -469,10 +469,10 @@ def test_what_could_be_a_tag_stays_readable() -> None:
 
 def test_a_token_is_new_each_time_and_has_at_least_48_bits() -> None:
     assert len({new_token() for _ in range(1_000)}) == 1_000
-    assert re.fullmatch(r"\d{15}", new_token())
-    assert 10**15 > 2**48
-    assert new_token(lambda size: bytes(size)) == "0" * 15
-    assert new_token(lambda size: b"\xff" * size) == f"{(2**96 - 1) % 10**15:015d}"
+    assert re.fullmatch(r"[a-z]{11}", new_token())
+    assert 26**11 > 2**48
+    assert new_token(lambda size: bytes(size)) == "a" * 11
+    assert len({new_token(lambda size, at=at: bytes([at] * size)) for at in range(256)}) == 256
 
 
 def test_a_fence_is_known_by_its_tag_whatever_its_token() -> None:

@@ -102,7 +102,7 @@ def planted() -> list[Planted]:
 
 PLANTED = planted()
 CODE = re.compile("zq[0-9]{3}x")
-BLOCK = re.compile(r"<memory-(\d{15})>\n(.*?)\n</memory-\1>", re.S)
+BLOCK = re.compile(r"<memory-([a-z]{11})>\n(.*?)\n</memory-\1>", re.S)
 
 
 def texts_by(way: str) -> list[str]:

@@ -129,4 +129,4 @@ def _texts(text: str) -> list[str]:
 
 def _outside(text: str) -> str:
     """What stands outside of every fence."""
-    return re.sub(r"(?s)<([a-z]+-\d{15})>.*?</\1>", "", text)
+    return re.sub(r"(?s)<([a-z]+-[a-z]{11})>.*?</\1>", "", text)

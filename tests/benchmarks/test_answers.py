@@ -126,8 +126,8 @@ def test_a_request_is_answered_by_the_model_once(server: tuple[str, list[Any]], 
     url, asked = server
     for _ in range(2):
         with Relay(url, tmp_path / "cache") as relay:
-            assert ask(relay.url, "<memory-123456789012345>\nA dog.\n</memory-123456789012345>") == "answer 1"
-            assert ask(relay.url, "<memory-987654321098765>\nA dog.\n</memory-987654321098765>") == "answer 1"
+            assert ask(relay.url, "<memory-qkzvobnmtex>\nA dog.\n</memory-qkzvobnmtex>") == "answer 1"
+            assert ask(relay.url, "<memory-zyxwvutsrqp>\nA dog.\n</memory-zyxwvutsrqp>") == "answer 1"
             assert ask(relay.url, "A cat.") == "answer 2"
             exchanges = relay.taken()
             assert [each.prompt_tokens for each in exchanges] == [12, 12, 12]

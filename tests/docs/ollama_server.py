@@ -87,7 +87,7 @@ def said(asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def repeated(messages: list[dict[str, Any]]) -> str:
     """The line among messages that has most words of the last one."""
     *shown, last = (each.get("content", "") for each in messages)
-    *block, question = re.split(r"</memory-\d+>\n", last)
+    *block, question = re.split(r"</memory-[a-z]+>\n", last)
     shown += block
     words = set(re.findall(r"\w{3,}", question.lower()))
     lines = [line for text in shown for line in text.splitlines() if not line.endswith("?")]

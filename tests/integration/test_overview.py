@@ -13,7 +13,7 @@ from htm_core import Memory, Recall
 from htm_core.integration.choices import check_choices
 from htm_core.integration.function_tools import call_tool
 from htm_core.integration.overview import LAST, SHORTENED, Overview, overview_block, recall_or_overview
-from htm_core.integration.prompt_block import ITEM, Passage, is_block, items_of
+from htm_core.integration.prompt_block import ITEM, Passage, items_of
 from htm_core.integration.scope import memory_for, scope_of
 from htm_core.integration.tool_replies import OPENING
 from htm_core.rules.text.memory_replies import is_memory_reply
@@ -175,14 +175,14 @@ def block(said: Sequence[str], *, room: int = 500, shown: Sequence[str] = (), da
         for number, text in enumerate(said)
     ]  # fmt: skip
     return overview_block(
-        passages, head=LAST, warning=WARNING, token="123456789012345", shown=shown, room=room, count=words
+        passages, head=LAST, warning=WARNING, token="qkzvobnmtex", shown=shown, room=room, count=words
     )
 
 
 def test_a_block_says_what_it_is_and_the_day_once() -> None:
     text = block(["The press is old.", "It prints."])
     assert f"\n{WARNING}\n{LAST}, on Mon 2026-11-02:\n- [user] The press is old.\n- [user] It prints.\n" in text
-    assert is_block(text, warning=WARNING)
+    assert WARNING in text
     assert items_of(text) == [("user", "The press is old."), ("user", "It prints.")]
     two = block(["The press is old.", "It prints."], days=1)
     assert f"\n{LAST}:\n- [2026-11-02, user] The press" in two
@@ -215,7 +215,7 @@ def test_a_long_message_is_an_excerpt_until_all_others_have_found_room() -> None
 def test_no_message_can_exceed_the_room_or_end_the_block(said: list[str], room: int) -> None:
     text = block(said, room=room)
     assert words(text) <= room or not text
-    assert text.count("</memory-123456789012345>") == bool(text)
+    assert text.count("</memory-qkzvobnmtex>") == bool(text)
 
 
 def test_a_block_of_many_messages_is_counted_a_few_hundred_times() -> None:

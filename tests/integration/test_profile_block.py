@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from htm_core.integration.profile_block import WARNING, is_profile_block, profile_block, read_profile
+from htm_core.integration.profile_block import WARNING, profile_block, read_profile
 from htm_core.rules.identity import anonymous
 from tests.conftest import Make
 
@@ -38,7 +38,7 @@ def test_a_block_keeps_within_its_room_and_says_that_it_is_data(make: Make, room
         memory.remember(text, role="user", session="other")
     block = profile_block(read_profile(memory), memory=memory, room=room, count=words)
     assert words(block) <= room
-    assert block == "" or ((is_profile_block(block) and WARNING in block and "Bergen" in block) or "metric" in block)
+    assert block == "" or ((WARNING in block and "Bergen" in block) or "metric" in block)
     if room == 200:
         assert all(word in block for word in ("Bergen", "jazz", "Clara", "metric"))
 

@@ -21,9 +21,9 @@ from pydantic import BaseModel
 
 from htm_core import InvalidInput, Log, Memory, Settings, StorageError
 from htm_core.integration.memory_block import is_memory_block, split_blocks
+from htm_core.integration.prompt_block import WARNING
 from htm_langchain import with_memory
 from htm_langchain.messages import decode
-from htm_langchain.retrieval import WARNING
 from htm_langchain.tokens import count
 from tests.conftest import Make, many
 from tests.langchain.models import scripted, texts

@@ -19,10 +19,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from htm_core import InvalidInput, Log, Memory, Settings, StorageError
 from htm_core.integration.memory_block import split_blocks
 from htm_core.integration.profile_block import WARNING as PROFILE
-from htm_core.integration.prompt_block import items_of
+from htm_core.integration.prompt_block import WARNING, items_of
 from htm_langchain import HTMMemoryMiddleware
 from htm_langchain.messages import decode
-from htm_langchain.retrieval import WARNING
 from htm_langchain.tokens import count
 from tests.conftest import SETTINGS, Make
 from tests.langchain.models import memory_in, scripted, texts

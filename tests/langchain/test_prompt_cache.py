@@ -184,7 +184,7 @@ def test_in_the_system_prompt_memory_costs_the_cache_of_the_conversation(known: 
     cached = talk(claude(), [memory, AnthropicPromptCachingMiddleware()])
     anyhow = talk(claude(automatically=True), [HTMMemoryMiddleware(known(), inject="system", budget=16_000)])
     sys.stdout.write(f"in the system prompt: read {cached.share:.0%}, by any beginning {anyhow.share:.0%}\n")
-    assert 0.3 < cached.share < 0.6
+    assert 0.3 < cached.share < 0.7
 
 
 def test_without_breakpoints_of_others_memory_sets_none(known: Make) -> None:

@@ -19,9 +19,8 @@ from llama_index.core.utils import get_tokenizer
 from htm_core import InvalidInput, Log, Memory, Settings, StorageError, shutdown
 from htm_core.integration.deadline import forget_failures
 from htm_core.integration.memory_block import is_memory_block
-from htm_core.integration.prompt_block import ITEM
+from htm_core.integration.prompt_block import ITEM, WARNING
 from htm_llamaindex import HTMChatStore, HTMMemoryBlock, handles
-from htm_llamaindex.retriever import WARNING
 from tests.conftest import Make
 from tests.llamaindex.models import calls, said
 from tests.llamaindex.test_memory import FACT, of_the_recital, turn
@@ -29,7 +28,7 @@ from tests.proxy import Proxy
 from tests.stand_ins import HashEmbedder
 
 # Another object makes another fence.
-TOKEN = re.compile(r"(?<=<memory)-\d{15}(?=>)|(?<=</memory)-\d{15}(?=>)")
+TOKEN = re.compile(r"(?<=<memory)-[a-z]{11}(?=>)|(?<=</memory)-[a-z]{11}(?=>)")
 
 QUESTION = "Which instrument does my daughter Ada play on Thursdays?"
 LIMIT = 500

@@ -24,6 +24,7 @@ from llama_index.core.tools import FunctionTool
 from llama_index.core.workflow import Context
 
 from htm_core import Memory
+from htm_core.integration.prompt_block import WARNING
 from htm_llamaindex import (
     HTMChatStore,
     HTMEmbedding,
@@ -33,7 +34,6 @@ from htm_llamaindex import (
     HTMToolSpec,
     HTMVectorStore,
 )
-from htm_llamaindex.retriever import WARNING
 from tests.conftest import SETTINGS
 from tests.llamaindex.models import Scripted, calls, result, said
 from tests.llamaindex.test_memory import FACT, cost, turn

@@ -31,7 +31,7 @@ from tests.templates import gemma, gemma_of_old, mistral, of_llamaindex
 FACT = "My sister Clara is allergic to peanuts."
 QUESTION = "What is my sister Clara allergic to?"
 PLACES = ["question", "message", "system"]
-BLOCK = "<memory-123456789012345>\nToday is Sun 2031-05-04.\n</memory-123456789012345>"
+BLOCK = "<memory-qkzvobnmtex>\nToday is Sun 2031-05-04.\n</memory-qkzvobnmtex>"
 
 
 def cost(messages: list[ChatMessage]) -> int:

@@ -26,7 +26,7 @@ def filled(memory: Memory) -> None:
 def shown(memory: HTMMemory, **choices: object) -> str:
     """What a model is shown for the question; without the digits of a fence, which may be any."""
     return re.sub(
-        r"memory-\d+", "memory", "\n".join(str(message.content) for message in memory.get(QUESTION, **choices))
+        r"memory-[a-z]+", "memory", "\n".join(str(message.content) for message in memory.get(QUESTION, **choices))
     )
 
 

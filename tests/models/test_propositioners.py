@@ -70,7 +70,7 @@ def test_a_chat_model_is_asked_for_facts() -> None:
     made = resolve_propositioner(chat)
     assert made is not None
     assert made.facts("Ann lives in Oslo and likes coffee.") == ("Ann lives in Oslo.", "Ann likes coffee.")
-    assert re.search(r"<text-(\d{15})>\nAnn lives in Oslo and likes coffee.\n</text-\1>", chat.asked[0][1][1])
+    assert re.search(r"<text-([a-z]{11})>\nAnn lives in Oslo and likes coffee.\n</text-\1>", chat.asked[0][1][1])
 
 
 def test_a_chat_model_is_told_who_said_a_text_and_when() -> None:
@@ -80,8 +80,8 @@ def test_a_chat_model_is_told_who_said_a_text_and_when() -> None:
     made.facts("I moved to Oslo yesterday.", speaker="Ann\nLee", at=datetime(2026, 11, 20, 9, tzinfo=UTC))
     made.facts("I moved to Oslo yesterday.", at=datetime(2026, 11, 20, 9, tzinfo=UTC))
     made.facts("I moved to Oslo yesterday.")
-    assert re.match(r"Speaker: <name-(\d{15})>Ann Lee</name-\1>\nDay: Friday, 2026-11-20\n", chat.asked[0][1][1])
-    assert re.search(r"The text:\n<text-(\d{15})>\nI moved to Oslo yesterday.\n</text-\1>$", chat.asked[0][1][1])
+    assert re.match(r"Speaker: <name-([a-z]{11})>Ann Lee</name-\1>\nDay: Friday, 2026-11-20\n", chat.asked[0][1][1])
+    assert re.search(r"The text:\n<text-([a-z]{11})>\nI moved to Oslo yesterday.\n</text-\1>$", chat.asked[0][1][1])
     assert chat.asked[1][1][1].startswith("Day: Friday, 2026-11-20\n")
     assert chat.asked[2][1][1].startswith("The text:")
 
@@ -97,7 +97,7 @@ def test_the_tag_around_the_name_stands_in_no_fact(written: str) -> None:
             return self
 
         def invoke(self, messages: list[tuple[str, str]]) -> FactAnswer:
-            found = re.search(r"(<name-\d+>)Ann Lee(</name-\d+>)", messages[-1][1])
+            found = re.search(r"(<name-[a-z]+>)Ann Lee(</name-[a-z]+>)", messages[-1][1])
             assert found is not None
             return FactAnswer(facts=[f"{written.format(opening=found[1], closing=found[2])}'s mother lives in Fez."])
 

@@ -14,7 +14,7 @@ from htm_core.palace import Palace
 from htm_langchain import create_palace_tools
 
 PLACE = {"room": "projects", "drawer": "heron"}
-CONTRADICTS = r"it contradicts: <palace-\d{15}>The heron project ships in May\. \("
+CONTRADICTS = r"it contradicts: <palace-[a-z]{11}>The heron project ships in May\. \("
 
 
 def used(palace: Palace, tool: str, *, user: str = "ann", **said: Any) -> str:

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Huma
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
 from ...integration.memory_block import split_blocks
-from ...integration.prompt_block import DOUBTFUL_WARNING, MAYBE, items_of
+from ...integration.prompt_block import MAYBE, items_of
 from ...rules.grounding.questions import only_asks
 from ...rules.text.excerpts import excerpt, shared_words
 
@@ -67,7 +67,7 @@ def answer_from(messages: Sequence[BaseMessage]) -> str:
     if not _ASKS.search(question):
         return NOTED
     items = items_of(block)
-    sure = [] if DOUBTFUL_WARNING in block else [each for each in items if not each[0].endswith(MAYBE)]
+    sure = [each for each in items if not each[0].endswith(MAYBE)]
     quoted = [*_in_conversation(said, question, share=LIKELY), *sure][:QUOTED]
     if quoted:
         return _quoting(FOUND, quoted, question)

@@ -198,5 +198,6 @@ def _note(line: ProfileLine, today: date, timezone: tzinfo | None) -> str:
     if _slot(line) in UNCHANGING:
         return ""
     said = line.said_at.astimezone(timezone or line.said_at.tzinfo)
-    day = f"{said.day} {MONTHS[said.month - 1]} {said.year}"
+    year = "" if said.year == today.year else f" {said.year}"
+    day = f"{said.day} {MONTHS[said.month - 1]}{year}"
     return f"said {line.times_said} times, last {day}" if line.times_said > 2 else f"said {day}"

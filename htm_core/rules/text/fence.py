@@ -1,6 +1,6 @@
 """The fence around data that a model reads: what stands in it can neither end it nor pass for another entry of it.
 
-A fence is a tag with a random token, such as `<memory-593027461885102>`. The token is new for each request (or for each turn,
+A fence is a tag with a random token, such as `<memory-qkzvobnmtex>`. The token is new for each request (or for each turn,
 where a turn has several requests), so that nobody can write the closing tag beforehand. That is one wall. The other needs no
 secret: in every text and every name that is shown, whatever could begin a tag is escaped, so that it would close no tag of any
 token. docs/why/fence.md says what is changed in a text, what is not, and why.
@@ -12,10 +12,12 @@ import re
 import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from string import ascii_lowercase
 
-# 15 digits are almost 50 bits. Digits, since tokenizers put three of them into one token: the same number of letters and digits
-# mixed costs more.
-TOKEN_DIGITS = 15
+# 11 letters are 51 bits, in about 5 tokens of most tokenizers. As many bits in digits are 15 tokens where each digit is one.
+TOKEN_LETTERS = 11
+# A token in a pattern: of today, and of releases whose tokens were digits.
+TOKEN = rf"(?:[a-z]{{{TOKEN_LETTERS}}}|\d{{15}})"
 
 # All that ends a line for somebody who reads it.
 _LINE_END = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -62,8 +64,9 @@ _SUSPECT = re.compile(
 
 
 def new_token(random: Callable[[int], bytes] = secrets.token_bytes) -> str:
-    """A token that nobody can guess: 15 digits. `random` gives so many random bytes."""
-    return f"{int.from_bytes(random(12)) % 10**TOKEN_DIGITS:0{TOKEN_DIGITS}d}"
+    """A token that nobody can guess: 11 letters. `random` gives so many random bytes."""
+    number = int.from_bytes(random(12))
+    return "".join(ascii_lowercase[number // 26**place % 26] for place in range(TOKEN_LETTERS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +144,7 @@ def is_slug(text: str) -> bool:
 
 def is_fenced(text: str, tag: str, *, beginnings: Iterable[str] = ("",)) -> bool:
     """Whether a text is one fence of this tag, whatever its token, and begins with one of these words."""
-    found = re.match(rf"<{re.escape(tag)}-(\d{{{TOKEN_DIGITS}}})>\n", text)
+    found = re.match(rf"<{re.escape(tag)}-({TOKEN})>\n", text)
     if found is None or not text.endswith(f"\n</{tag}-{found[1]}>"):
         return False
     return text.startswith(tuple(beginnings), found.end())

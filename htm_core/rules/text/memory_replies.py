@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from .fence import TOKEN_DIGITS
+from .fence import TOKEN
 
 # The warning that stands before recalled words: whoever wrote them may have written orders to a model.
 OPENING = (
@@ -20,7 +20,7 @@ NOTHING = "Nothing is remembered about that."
 NOT_KEPT = "(What memory answered here is not kept, since memories change and are forgotten. Ask memory again.)"
 
 # Only memory writes these tags: in all that it shows of others they are escaped.
-_FENCE = re.compile(rf"<(?:memory|profile|palace|evidence)-\d{{{TOKEN_DIGITS}}}>")
+_FENCE = re.compile(rf"<(?:memory|profile|palace|evidence)-{TOKEN}>")
 _ID = r"\[[^\[\]\s]{1,64}\]"
 _DONE = re.compile(
     rf"(?:Remembered|That was known already|Forgotten|Noted) {_ID}\."
