@@ -17,7 +17,7 @@ from . import ollama
 from .lazy import has_methods, model_name
 
 EXAMPLES = "ollama:llama3.2, openai:gpt-4o-mini or anthropic:claude-sonnet-4-5"
-_NAME = re.compile(r"\s*([a-z][a-z0-9_]*):\s*(\S.*?)\s*")
+_NAME = re.compile(r"([a-z][a-z0-9_]*):\s*(\S.*)")
 _BY_NAME = {
     "gpt": "openai",
     "o1": "openai",
@@ -46,7 +46,7 @@ def chat_model_of(given: Any) -> ChatModelSource | None:
     package or key is known early. Raises `InvalidInput` when it cannot be made.
     """
     if isinstance(given, str):
-        if (found := _NAME.fullmatch(given)) is None:
+        if (found := _NAME.fullmatch(given.strip())) is None:
             return None
         provider, model = found.groups()
         if provider == "ollama":
