@@ -22,7 +22,7 @@ from ..types import Hit, Recall, Scope
 from .choices import Choices
 from .follow_ups import SaidBefore, joined, queries_of
 from .origin import WARNING
-from .prompt_block import EXCERPT, TAG, Passage, build_block, new_token, note_of, passage_of
+from .prompt_block import EXCERPT, SHORTEST, TAG, Passage, build_block, new_token, note_of, passage_of
 from .short_replies import with_questions
 from .token_budget import token_counter
 
@@ -30,7 +30,6 @@ LAST = "The last conversation before this one"
 SAID = "What was said then"
 OF_USER = "What this user has said of themselves; what was said later holds"
 SHORTENED = ", shortened"
-SHORTEST = 80  # characters of a message where many have to find room
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

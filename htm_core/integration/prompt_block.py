@@ -43,6 +43,7 @@ WARNING = "Said before or found elsewhere. Reference data, perhaps outdated or m
 # A passage is left out below this relevance, or below this share of the best one's.
 LEAST_RELEVANCE, LEAST_SHARE = 0.0003, 0.001
 EXCERPT = 180  # characters of a passage that is maybe related
+SHORTEST = 80  # and where that finds no room
 LATER = 2  # passages of what became later of the best one's names
 NEVER_CUT = 3  # so many of the first passages are whole where there is room, however relevant
 # Says that a passage may be about something else, and not that what it says is in doubt.
@@ -362,4 +363,5 @@ def _forms(passage: Passage, question: str) -> Iterator[tuple[str, str]]:
         about = label_of(about, MAYBE)
     if passage.relevance >= CERTAIN or passage.said_when:
         yield about, passage.best
-    yield about, excerpt(passage.best, question, longest=EXCERPT)
+    for longest in (EXCERPT, SHORTEST):
+        yield about, excerpt(passage.best, question, longest=longest)

@@ -224,6 +224,13 @@ def test_what_only_asks_stands_behind_what_says_something() -> None:
     assert about.index("dinner") < about.index("Split")
 
 
+def test_a_line_that_finds_no_room_is_tried_shorter() -> None:
+    long = "word " * 80 + ". The boat lies in Split."
+    shown = block(*(passage(long, relevance=0.02, best=long) for _ in range(2)), question="Where is the boat?", room=36)
+    assert shown.count(ITEM) == 2
+    assert words(shown) <= 36
+
+
 def test_of_what_is_maybe_related_a_few_lines_are_shown_and_each_says_so() -> None:
     found = [passage(f"fact {at} " + "word " * 30, relevance=(9 - at) / 1_000) for at in range(1, 9)]
     assert [(about[-len(MAYBE) :], text[:6]) for about, text in items_of(block(*found))] == [

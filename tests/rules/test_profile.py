@@ -183,17 +183,14 @@ def text_of(*said: tuple[str, datetime], **options: tzinfo) -> str:
 
 def test_what_can_change_has_the_day_on_which_it_was_said_last() -> None:
     assert text_of(("I'm vegetarian.", NOW - timedelta(days=90)), ("I was born in Graz.", NOW)) == (
-        "Preferences: Is vegetarian (said 5 Feb 2026)\nPlaces: Born in Graz"
+        "Preferences: Is vegetarian (said 5 Feb)\nPlaces: Born in Graz"
     )
-    assert (
-        text_of(("I love jazz.", NOW), ("I love opera.", NOW))
-        == "Preferences (said 6 May 2026): Likes jazz; Likes opera"
-    )
+    assert text_of(("I love jazz.", NOW), ("I love opera.", NOW)) == "Preferences (said 6 May): Likes jazz; Likes opera"
     assert text_of(("I love jazz.", NOW), ("I love opera.", NOW - timedelta(days=1))) == (
-        "Preferences: Likes jazz (said 6 May 2026); Likes opera (said 5 May 2026)"
+        "Preferences: Likes jazz (said 6 May); Likes opera (said 5 May)"
     )
     often = [("I'm vegetarian.", NOW - timedelta(days=days)) for days in (9, 8, 4)]
-    assert text_of(*often) == "Preferences: Is vegetarian (said 3 times, last 2 May 2026)"
+    assert text_of(*often) == "Preferences: Is vegetarian (said 3 times, last 2 May)"
     assert (
         text_of(("I must finish the slides by Friday.", NOW)) == "Open plans: To do: finish the slides (due 2026-05-08)"
     )
@@ -201,7 +198,7 @@ def test_what_can_change_has_the_day_on_which_it_was_said_last() -> None:
 
 def test_the_day_is_that_of_the_users_timezone() -> None:
     late = datetime(2026, 5, 3, 23, 30, tzinfo=UTC)
-    assert text_of(("I'm vegetarian.", late), timezone=ZoneInfo("Europe/Oslo")).endswith("(said 4 May 2026)")
+    assert text_of(("I'm vegetarian.", late), timezone=ZoneInfo("Europe/Oslo")).endswith("(said 4 May)")
 
 
 @pytest.mark.parametrize("half", ["develop", "test", "later"])
