@@ -102,10 +102,10 @@ def recalled_block(
     )  # fmt: skip
 
 
-def hits_block(memory: Memory, found: Recall, *, question: str, limit: int, room: int, token: str | None = None) -> str:
-    """A `build_block` of the best `limit` hits of a recall that fit `room` tokens, in a new fence unless a `token` is given."""
+def hits_block(memory: Memory, found: Recall, *, question: str, limit: int, room: int) -> str:
+    """A `build_block` of the best `limit` hits of a recall that fit `room` tokens, in a new fence."""
     return build_block(
-        [passage_of(hit) for hit in found], question=question, warning=WARNING, token=token or new_token(), shown=(),
+        [passage_of(hit) for hit in found], question=question, warning=WARNING, token=new_token(), shown=(),
         limit=limit, room=room, count=token_counter(memory),
         note=note_of(degraded=found.degraded, timeframe=found.timeframe.note if found.timeframe else None),
     )  # fmt: skip

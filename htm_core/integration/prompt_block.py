@@ -180,13 +180,13 @@ def build_block(
 
     Each passage is shown by its best part, or by an excerpt where that does not fit, or skipped, so that a smaller one finds
     room. What room is left then makes them whole, the best first. One that is maybe related is an excerpt, and its label says
-    so; of the first `NEVER_CUT` it is then the best part, too. There are at most `MOST_MAYBE` of these.
-    What a page and a tool say in the same words stands once. A text that only asks the same again, or
-    that only says that nothing is known, is left out where another one probably answers, and any other question stands last. A
-    short reply has the question that it answers below it, and is likely to answer the same one again. What was superseded
-    stands beside the present value, "formerly", and by itself only where that is not shown. What was said later than the best
-    one, and repeats a name of it, comes along. What recall knows of when a passage was said beside the others ("said last",
-    "said later", "said earlier") is in its label; then it is shown, however relevant it is.
+    so; of the first `NEVER_CUT` it is then the best part, too. There are at most `MOST_MAYBE` of these. What a page and a
+    tool say in the same words stands once. A text that only asks the same again, or that only says that nothing is known, is
+    left out where another one probably answers, and any other question stands last. A short reply has the question that it
+    answers below it, and is likely to answer the same one again. What was superseded stands beside the present value,
+    "formerly", and by itself only where that is not shown. What was said later than the best one, and repeats a name of it,
+    comes along. What recall knows of when a passage was said beside the others ("said last", "said later", "said earlier") is
+    in its label; then it is shown, however relevant it is.
     """
     unseen = [_with_answer(passage, question) for passage in _once(found) if passage.text not in shown]
     chosen = _without_former(_with_marked(unseen, limit), shown)
@@ -361,7 +361,7 @@ def _forms(passage: Passage, question: str) -> Iterator[tuple[str, str]]:
     # What was said later may have changed the answer, and is mostly about something else.
     if passage.relevance < CERTAIN and passage.said_when in (None, "later"):
         about = label_of(about, MAYBE)
-    if passage.relevance >= CERTAIN or passage.said_when:
+    if not _is_maybe(passage):
         yield about, passage.best
     for longest in (EXCERPT, SHORTEST):
         yield about, excerpt(passage.best, question, longest=longest)

@@ -16,7 +16,7 @@ from pydantic.config import JsonDict
 
 from ..errors import ModelError
 from ..rules.text.fence import Fence, escape, new_token, one_line
-from .structured import structured
+from .structured import structured_field
 
 LONGEST_TEXT = 8_000  # characters of one memory that a model is shown
 LONGEST_ENTRY = 1_000  # and of each of many memories that it puts in order
@@ -120,7 +120,7 @@ class ChatSummarizer:
         longest = max(100, min(LONGEST_ENTRY, MOST_SHOWN // max(1, len(messages))))
         entries = (f"- {one_line(each[:longest])}" for each in messages)
         prompt = "The messages:\n" + Fence("messages", new_token()).enclose(*entries)
-        lines: list[str] = _structured(self.model, SummaryAnswer, self.instructions, prompt, field="lines")
+        lines: list[str] = structured_field(self.model, SummaryAnswer, self.instructions, prompt, field="lines")
         return lines
 
 
@@ -136,7 +136,7 @@ class ChatTagger:
         used = ", ".join(map(one_line, known)) or "none yet"
         fenced = Fence("text", new_token()).enclose(escape(text[:LONGEST_TEXT]))
         prompt = f"Tags in use: {used}\n\nThe text:\n{fenced}"
-        tags: list[str] = _structured(self.model, TagAnswer, self.instructions, prompt, field="tags")
+        tags: list[str] = structured_field(self.model, TagAnswer, self.instructions, prompt, field="tags")
         return tags
 
 
@@ -156,7 +156,7 @@ class ChatPropositioner:
             known.append(f"Day: {at:%A}, {at.date().isoformat()}")
         prompt = "".join(f"{each}\n" for each in known) + "The text:\n"
         prompt += Fence("text", token).enclose(escape(text[:LONGEST_TEXT]))
-        facts: list[str] = _structured(self.model, FactAnswer, self.instructions, prompt, field="facts")
+        facts: list[str] = structured_field(self.model, FactAnswer, self.instructions, prompt, field="facts")
         if not isinstance(facts, list) or not all(isinstance(each, str) for each in facts):
             return facts
         # A small model writes the tag for the name, or with it.
@@ -177,7 +177,7 @@ class ChatReranker:
         asked = Fence("question", token).enclose(escape(query[:LONGEST_TEXT]))
         lines = (f"{number}. {one_line(text[:LONGEST_ENTRY])}" for number, text in enumerate(texts, 1))
         prompt = f"The question:\n{asked}\n\nThe entries:\n{Fence('entries', token).enclose(*lines)}"
-        numbers: list[int] = _structured(self.model, RankAnswer, self.instructions, prompt, field="numbers")
+        numbers: list[int] = structured_field(self.model, RankAnswer, self.instructions, prompt, field="numbers")
         if not isinstance(numbers, list) or not all(
             isinstance(each, int) and 1 <= each <= len(texts) for each in numbers
         ):
@@ -196,13 +196,7 @@ class ChatExpander:
     def expand(self, question: str) -> list[str]:
         """Give the questions that the model writes, unchecked."""
         asked = Fence("question", new_token()).enclose(escape(question[:LONGEST_TEXT]))
-        questions: list[str] = _structured(
+        questions: list[str] = structured_field(
             self.model, QuestionAnswer, self.instructions, f"The question:\n{asked}", field="questions"
         )
         return questions
-
-
-def _structured(model: Any, schema: type[BaseModel], instructions: str, prompt: str, *, field: str) -> Any:
-    """Give one field of the model's structured answer; an answer of another form comes back whole, for the caller to check."""
-    answer = structured(model, schema, instructions, prompt)
-    return answer.get(field) if isinstance(answer, dict) else getattr(answer, field, answer)

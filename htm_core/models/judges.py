@@ -14,7 +14,7 @@ from ..errors import InvalidInput, ModelError
 from ..rules.text.fence import Fence, escape, new_token, one_line
 from .chat_models import chat_model_of
 from .lazy import LazyModel, model_name
-from .structured import structured
+from .structured import structured_field
 
 Answer = Literal["supersedes", "contradicts", "none"]
 ANSWERS = get_args(Answer)
@@ -113,20 +113,15 @@ class ChatChangeJudge:
         )
         number = Annotated[int, Field(ge=0, le=len(earlier), description="the number of the note that is over, or 0")]
         schema = create_model("Over", __doc__="The note that is over.", number=(number, ...))
-        named = self._field(
-            schema, self.instructions, f"The notes:\n{Fence('notes', token).enclose(*notes)}\n{now}", "number"
-        )
+        asked = f"The notes:\n{Fence('notes', token).enclose(*notes)}\n{now}"
+        named = structured_field(self.model, schema, self.instructions, asked, field="number")
         if not isinstance(named, int) or not 1 <= named <= len(earlier):
             return named
         note = earlier[named - 1]
         alone = Fence("note", token).enclose(escape(note.text[:LONGEST]))
         asked = f"The note ({note.at:%Y-%m-%d}):\n{alone}\n{now}"
-        over = self._field(Confirmation, self.confirming, asked, "over")
+        over = structured_field(self.model, Confirmation, self.confirming, asked, field="over")
         return (named if over else 0) if isinstance(over, bool) else over
-
-    def _field(self, schema: type[BaseModel], instructions: str, prompt: str, field: str) -> Any:
-        answer = structured(self.model, schema, instructions, prompt)
-        return answer.get(field) if isinstance(answer, dict) else getattr(answer, field, answer)
 
 
 class CheckedJudge:

@@ -27,6 +27,12 @@ def structured(model: Any, schema: type[BaseModel], instructions: str, prompt: s
     return answer
 
 
+def structured_field(model: Any, schema: type[BaseModel], instructions: str, prompt: str, *, field: str) -> Any:
+    """One field of a model's `structured` answer; an answer of another form comes back whole, for the caller to check."""
+    answer = structured(model, schema, instructions, prompt)
+    return answer.get(field) if isinstance(answer, dict) else getattr(answer, field, answer)
+
+
 def _what_is_wrong(error: ValueError) -> str:
     """What is wrong with an answer, without its words: they may be anybody's."""
     if not isinstance(error, ValidationError):
