@@ -234,8 +234,7 @@ class ProposeHandler:
             new_id=new_id,
         )
         metadata = {PROPOSITION_OF: str(node)}
-        zone = self._database.settings.timezone
-        at = source.at.astimezone(ZoneInfo(zone) if zone else None)  # "yesterday" is a day of theirs
+        at = _local(source.at, self._database.settings.timezone)  # "yesterday" is a day of theirs
         facts = self._propositioner.facts(source.content, speaker=own_name(source.name) or source.role, at=at)
         # What it came from and until when it is kept is as with the text that it was taken from.
         drafts = [
@@ -386,7 +385,8 @@ class JudgeHandler:
             return [], []
         from ..models.judges import DatedSaying  # most memories have no judge
 
-        now, *before = (DatedSaying(each.content, self._local(each.at)) for each in (said, *earlier))
+        zone = self._database.settings.timezone
+        now, *before = (DatedSaying(each.content, _local(each.at, zone)) for each in (said, *earlier))
         place = self._judge.no_longer(now, before, seconds=self._database.settings.judge_timeout)
         replaced = None if place is None else earlier[place].id
         shown = {each.id for each in earlier}
@@ -400,10 +400,6 @@ class JudgeHandler:
             return decided, []
         return decided, [NewEdge(new_id(), node, replaced, "supersedes", 1.0, READ, said.at)]
 
-    def _local(self, at: datetime) -> datetime:
-        zone = self._database.settings.timezone
-        return at.astimezone(ZoneInfo(zone) if zone else None)
-
     def answers(self) -> bool:
         """Send two short sayings to the judge, and say whether it answered."""
         return self._judge.answers()
@@ -411,6 +407,11 @@ class JudgeHandler:
 
 def _is_heard(said: ComparedNode) -> bool:
     return said.role not in UNHEARD and said.trust > TRUST["tool"]
+
+
+def _local(at: datetime, zone: str | None) -> datetime:
+    """A time in a zone, or in the machine's."""
+    return at.astimezone(ZoneInfo(zone) if zone else None)
 
 
 def _said_at(said: ComparedNode) -> tuple[datetime, UUID]:

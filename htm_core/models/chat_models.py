@@ -53,11 +53,14 @@ def chat_model_of(given: Any) -> ChatModelSource | None:
             return ChatModelSource(ollama.name_of(model), functools.partial(ollama.load_chat, model))
         made = _made(f"{provider}:{model}")
         return ChatModelSource(f"{provider}:{model}", lambda: made)
-    if isinstance(given, type) or not (
-        has_methods(given, "with_structured_output") or has_methods(given, "as_structured_llm")
-    ):
+    if isinstance(given, type) or not is_chat_model(given):
         return None
     return ChatModelSource(model_name(given), lambda: given)
+
+
+def is_chat_model(given: Any) -> bool:
+    """Say whether something has what a chat model of LangChain or an LLM of LlamaIndex answers in a schema by."""
+    return has_methods(given, "with_structured_output") or has_methods(given, "as_structured_llm")
 
 
 def check_models(given: Any, *, calls: bool = True) -> None:

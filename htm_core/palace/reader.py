@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from .. import time_limit
 from ..errors import InvalidInput, ModelError
+from ..models.chat_models import is_chat_model
 from ..models.structured import structured
 from ..rules.text.fence import Fence, escape, indented, new_token
 
@@ -65,7 +66,7 @@ def resolve_reader(reader: Any) -> Reader | None:
     """The reader that was given: a callable as it is, a model as a `ChatReader`. Raises `InvalidInput` for anything else."""
     if reader is None:
         return None
-    if any(callable(getattr(reader, name, None)) for name in ("with_structured_output", "as_structured_llm")):
+    if is_chat_model(reader):
         return ChatReader(reader)
     if not callable(reader):
         raise InvalidInput(
