@@ -486,12 +486,14 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         return key, self._conversations.of(key, open)
 
     def _consult(self, run: _Run, shown: Sequence[AnyMessage]) -> Consulted | None:
-        """What the palace says, within the turn's deadline."""
+        """What the palace says, within the turn's deadline; a reader of its evidence has its own time."""
         consultation, conversation = self._consultation, run.conversation
         if consultation is None:
             return None
         try:
-            return conversation.deadline.run(lambda: consultation.about(conversation.memory, shown), step="recall")
+            return conversation.deadline.run(
+                lambda: consultation.about(conversation.memory, shown), step=consultation.step
+            )
         except (MemorySkipped, TimeoutError) as error:
             return consultation.unreachable(error)
 

@@ -492,7 +492,8 @@ class HTMMemory(BaseMemory):
             first = evidence.is_first_question(entries, question)
             try:
                 said = self._log.run(
-                    lambda: before_answer(palace, question, enforce=self.enforce, first=first, wake=wake), step="recall"
+                    lambda: before_answer(palace, question, enforce=self.enforce, first=first, wake=wake),
+                    step="recall" if palace.reader is None else "model",
                 )
             except (MemorySkipped, TimeoutError) as error:
                 if self.enforce == "strict":

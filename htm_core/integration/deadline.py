@@ -24,8 +24,9 @@ from ..time_limit import within as within
 
 T = TypeVar("T")
 Clock = Callable[[], float]
-# What a step does: "log" reads or writes what was said; "recall" also needs the embedding model.
-Step = Literal["log", "recall"]
+# What a step does: "log" reads or writes what was said; "recall" also needs the embedding model; "model" asks a chat model, whose
+# time `Settings.verb_timeout` limits and not the turn.
+Step = Literal["log", "recall", "model"]
 
 _log = logging.getLogger("htm.deadline")
 
@@ -109,7 +110,7 @@ _breakers: dict[tuple[object, Step], Breaker] = {}
 
 def breaker_of(memory: Memory, step: Step) -> Breaker:
     """The breaker of a memory's database for a kind of step; one for each in a process."""
-    what = "the database" if step == "log" else "recall"
+    what = {"log": "the database", "recall": "recall", "model": "the palace with its reader"}[step]
     return _breakers.setdefault((memory._engine.database.place, step), Breaker(what))
 
 
@@ -178,9 +179,9 @@ class Deadline:
     def _admitted(self, step: Step, at_most: float | None) -> float | None:
         """The seconds for a step; raises `MemorySkipped` when it has none."""
         breaker_of(self._memory, "log").check()
-        if step == "recall":
-            breaker_of(self._memory, "recall").check()
-        if self._timeout is None or self._is_starting():
+        if step != "log":
+            breaker_of(self._memory, step).check()
+        if self._timeout is None or step == "model" or self._is_starting():
             return at_most
         left = self._timeout - (self._spent + LOG_SHARE * self._timeout if step == "recall" else self._waited)
         if left <= 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import pickle
 import re
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -255,6 +256,21 @@ def test_a_copy_that_was_serialised_still_consults_as_strictly(palace: Palace) -
     elsewhere = HTMMemory.from_dict({**chat.to_dict(), "palace_handle": "palace-of-another-process"})
     with pytest.raises(Ungrounded, match="no fetcher in this process"):
         elsewhere.get(question)
+
+
+@pytest.mark.parametrize("enforce", ["strict", "advise"])
+def test_a_reader_may_take_longer_than_a_turn_waits_for_memory(palace: Palace, enforce: str) -> None:
+    """A small model on a laptop reads for ten seconds: that says nothing of the database, and no recall is left out for it."""
+
+    def slow(question: str, texts: object) -> str:
+        time.sleep(1.5)
+        return "it names a month"
+
+    reading = Palace(palace.memory, reader=slow)
+    reading.file(FACT, **PLACE)
+    chat = opened(reading, enforce=enforce, timeout=1.0)
+    shown = evidence_in(chat.get(QUESTION))
+    assert shown.additional_kwargs["htm_grounding"]["verdict"] == "grounded"
 
 
 def test_a_palace_is_consulted_without_its_embedder_and_a_miss_is_then_not_certain(

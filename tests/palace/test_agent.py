@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 import pytest
@@ -56,6 +57,23 @@ def test_advise_tells_the_model_of_a_miss_and_lets_it_answer(palace: Palace) -> 
     model = scripted("I do not know.")
     assert said(agent(palace, model), QUESTION).text == "I do not know."
     assert MISS in str(model.seen[0][0].text)
+
+
+@pytest.mark.parametrize("enforce", ["strict", "advise"])
+def test_a_reader_may_take_longer_than_a_turn_waits_for_memory(palace: Palace, enforce: str) -> None:
+    """A small model on a laptop reads for ten seconds: that says nothing of the database, and no recall is left out for it."""
+
+    def slow(question: str, texts: object) -> str:
+        time.sleep(1.5)
+        return "it names a month"
+
+    reading = Palace(palace.memory, reader=slow)
+    reading.file(FACT, room="projects", drawer="heron")
+    answering = agent(reading, model := scripted("In May [1].", "Hm."), enforce=enforce, timeout=1.0)
+    assert said(answering, QUESTION).response_metadata["htm_grounding"]["verdict"] == "grounded"
+    palace.memory.of(user="ann", session="before").remember("My sister Clara plays the cello.", role="user")
+    said(answering, "Which instrument does Clara play?", thread="other")
+    assert "Clara plays the cello" in str(model.seen[-1])
 
 
 def test_what_asks_for_nothing_remembered_goes_the_normal_way(palace: Palace) -> None:
