@@ -36,7 +36,7 @@ from benchmarks.recalled import (
 from benchmarks.retrieval import home
 from benchmarks.retrieval_systems import CachedEmbedder
 from htm_core import Hit
-from htm_core.integration.prompt_block import DOUBTFUL_EXCERPTS, EXCERPT, WARNING, Passage, build_block, passage_of
+from htm_core.integration.prompt_block import EXCERPT, SHORTEST, Passage, build_block, passage_of
 from htm_core.models.tokenizers import default_tokens
 from htm_core.rules.text.excerpts import excerpt
 from htm_langchain import HTMMemoryMiddleware
@@ -111,15 +111,16 @@ def above(score: float) -> Shown:
 def shown_of(passages: Sequence[Passage], question: str) -> str:
     """Give the block of these passages."""
     return build_block(
-        passages, question=question, warning=WARNING, token=TOKEN, shown=(), limit=LIMIT, room=ROOM, count=count
+        passages, question=question, token=TOKEN, shown=(), limit=LIMIT, room=ROOM, count=count
     )  # fmt: skip
 
 
 def stands_in(hit: Hit, question: str, text: str) -> bool:
     """Whether the words of a hit, or of its excerpt, stand in a text."""
     indented = [part.replace("\n", "\n  ") for part in (hit.content, hit.passage)]
-    lengths = (EXCERPT, *DOUBTFUL_EXCERPTS)
-    excerpts = [excerpt(hit.passage, question, longest=longest).replace("\n", "\n  ") for longest in lengths]
+    excerpts = [
+        excerpt(hit.passage, question, longest=longest).replace("\n", "\n  ") for longest in (EXCERPT, SHORTEST)
+    ]
     return any(part in text for part in [*indented, *excerpts])
 
 

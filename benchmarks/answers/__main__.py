@@ -18,7 +18,7 @@ import json
 import math
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -65,10 +65,9 @@ def main() -> None:
     console = Console(width=170)
     cases = limited(all_cases(locomo_path=given.locomo, longmemeval_path=given.longmemeval, now=NOW), given.limit)
     if given.sets:
-        chosen = [
-            replace(case, asked=[each for each in case.asked if _is_chosen(each.set, given.sets)]) for case in cases
-        ]
-        cases = [case for case in chosen if case.asked]
+        names = chosen({each.set for case in cases for each in case.asked}, given.sets)
+        kept = [replace(case, asked=[each for each in case.asked if each.set in names]) for case in cases]
+        cases = [case for case in kept if case.asked]
     began, answered = time.monotonic(), list[Answered]()
     with home(None), temporary_server() as dsn, Relay(given.model, given.cache) as relay:
         embedder = CachedEmbedder(given.cache.with_suffix(".vectors"))
@@ -94,15 +93,16 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--longmemeval", type=Path, metavar="PATH")
     parser.add_argument("--limit", type=int, default=150, help="questions of each set at most")
     parser.add_argument("--arms", nargs="+", choices=ALL, metavar="ARM", help=f"of {', '.join(ALL)}")
-    parser.add_argument("--sets", nargs="+", metavar="SET", help="only sets whose names begin so")
+    parser.add_argument("--sets", nargs="+", metavar="SET", help="only sets of these names, or whose names begin so")
     parser.add_argument("--cache", type=Path, default=Path("answers.cache"), help="keeps answers, and vectors beside")
     parser.add_argument("--out", type=Path, help="JSON lines: every question with its request, answer and outcome")
     parser.add_argument("--picture", type=Path, metavar="PATH.svg", help="bars of right answers")
     return parser.parse_args()
 
 
-def _is_chosen(name: str, chosen: Sequence[str]) -> bool:
-    return any(name.lower().startswith(each.lower()) for each in chosen)
+def chosen(names: Collection[str], given: Sequence[str]) -> set[str]:
+    """The sets of these names; a name that none has stands for those that begin so."""
+    return {name for name in names for each in given if name == each or (each not in names and name.startswith(each))}
 
 
 def answers(name: str, cases: Sequence[Case], tools: Tools, relay: Relay) -> list[Answered]:

@@ -28,12 +28,13 @@ from benchmarks.reach_surfaces import Keeper
 from benchmarks.retrieval_sets import Message
 from benchmarks.retrieval_systems import CachedEmbedder, drafts
 from htm_core import Memory, Settings
-from htm_core.integration import profile_block, prompt_block
+from htm_core.integration import memory_block, profile_block, prompt_block
 from htm_core.palace import Palace
 from htm_langchain import HTMMemoryMiddleware, injection, with_memory
 from htm_llamaindex import HTMMemory
 
-from .cases import Asked, Case
+from .cases import Asked, Case, line_of
+from .judged import RIGHT, judge
 
 BUDGET = 3_000  # tokens of a request that a memory without one of its own would fill
 NEAREST = 8
@@ -155,11 +156,25 @@ class Nothing:
 class Evidence(Nothing):
     """The messages that answer, and nothing else, before the question: the most that a memory can reach."""
 
+    def lines(self, case: Case, question: Asked) -> Sequence[str]:  # noqa: ARG002 - a subclass reads the case
+        """What is shown."""
+        return question.evidence
+
     def ask(self, case: Case, question: Asked) -> str:
         """The model's answer."""
-        lines = "\n".join(question.evidence)
+        lines = "\n".join(self.lines(case, question))
         given = f"Today is {case.now:%a %Y-%m-%d}.\nFrom earlier conversations:\n{lines}\n\n" if lines else ""
         return str(self.tools.chat.invoke([("user", given + question.text)]).text)
+
+
+class EvidenceAndFormer(Evidence):
+    """The same after the messages with a value that held before: the most that a memory can reach which shows both."""
+
+    def lines(self, case: Case, question: Asked) -> Sequence[str]:
+        """What is shown, oldest first."""
+        said = [line_of(each) for each in case.messages if each.role == "user"]
+        former = [line for line in said if judge(line, question.former) == RIGHT and line not in question.evidence]
+        return [*former, *question.evidence] if question.former else question.evidence
 
 
 # -- htm-memory by each adapter ---------------------------------------------------------------------------------------
@@ -447,8 +462,9 @@ def choice(options: dict[str, Any] | None = None, **patches: Any) -> Callable[[T
 
 
 # The modules that make the block of the middleware.
-BLOCK = (prompt_block, profile_block, injection)
+BLOCK = (memory_block, prompt_block, profile_block, injection)
 HONEST = f"{prompt_block.WARNING} If it does not answer the question, say that you do not know."
+NEWEST = f"{prompt_block.WARNING} Where they differ, the newest holds."
 CHOICES: dict[str, Callable[[Tools], Arm]] = {
     "in a message before the question": choice({"inject": "message"}),
     "in the system prompt": choice({"inject": "system"}),
@@ -457,9 +473,11 @@ CHOICES: dict[str, Callable[[Tools], Arm]] = {
     "nothing marked": choice(MAYBE=""),
     "marked lines cut to 100 characters": choice(EXCERPT=100, NEVER_CUT=0),
     "asked to say when it does not know": choice(WARNING=HONEST),
-    "without today": choice(today_of=lambda _: "Known."),
+    "without today": choice(today_line=lambda _: "Known."),
+    "days in ISO form": choice(short_day=lambda day, **_: day.isoformat()),
     "two marked lines": choice(MOST_MAYBE=2),
     "eight marked lines": choice(MOST_MAYBE=8),
+    "told that the newest holds": choice(WARNING=NEWEST),
     "timeframe auto": choice({"timeframe": "auto"}),
 }
 
@@ -467,6 +485,7 @@ NOTHING_ARM, EVIDENCE, HTM = "nothing", "the evidence alone", "htm-memory, middl
 ARMS: dict[str, Callable[[Tools], Arm]] = {
     NOTHING_ARM: Nothing,
     EVIDENCE: Evidence,
+    "the evidence and what held before": EvidenceAndFormer,
     HTM: Middleware,
     "htm-memory, with_memory": Chain,
     "htm-memory, LlamaIndex": ChatEngine,

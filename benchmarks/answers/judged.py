@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ _NUMBERS = {
         )
     )
 }  # fmt: skip
+_ISO_DAY = re.compile(r"\b((?:19|20)\d\d)-(0[1-9]|1[0-2])-([0-2]\d|3[01])\b")
 _NOT_KNOWN = (
     "do not know", "don t know", "not sure", "no information", "not mention", "t mention", "no mention", "do not have",
     "don t have", "does not have", "doesn t have", "not provide", "t provide", "no record", "not specif", "t specif", "not state",
@@ -47,8 +49,9 @@ def judge(answer: str, expected: Sequence[str], former: Sequence[str] = ()) -> O
 
 
 def plain(text: str) -> str:
-    """A text's words in lower case, with numbers in digits and a blank before, between and after them."""
+    """A text's words in lower case, with numbers in digits, days as in "7 may 2026", and a blank before, between and after them."""
     folded = unicodedata.normalize("NFKC", text).casefold()
+    folded = _ISO_DAY.sub(lambda day: f"{int(day[3])} {calendar.month_name[int(day[2])].casefold()} {day[1]}", folded)
     folded = re.sub(r"(?<=\d),(?=\d{3})", "", folded)
     folded = re.sub(r"(?<=\d)(?:st|nd|rd|th)\b", "", folded)
     words = re.findall(r"[^\W_]+(?:\.\d+)?", folded)

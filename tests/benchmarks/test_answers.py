@@ -28,6 +28,7 @@ CASES = cases.all_cases(locomo_path=None, longmemeval_path=None, now=NOW)
         ("It cost 1,250 euros.", ["1250"], [], RIGHT),
         ("Your locker is 177.", ["77"], [], WRONG),
         ("You went on the 7th of May.", ["7 + may"], [], RIGHT),
+        ("You went on 2023-05-07.", ["7 + may"], [], RIGHT),
         ("You went in May.", ["7 + may"], [], WRONG),
         ("It is 77; before it was 218.", ["77"], ["218"], RIGHT),
         ("It is 218, or 77.", ["77"], ["218"], WRONG),
