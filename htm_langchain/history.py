@@ -190,6 +190,7 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
             without_shown_files(recalled, session=self.session_id, window=shown, given=given),
             question,
             token=(token := new_token()),
+            today=today,
             shown=shown_texts(shown),
             limit=RECALL.choices.limit,
             room=room,

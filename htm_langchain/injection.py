@@ -5,18 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
 
 from htm_core.integration.attachments import stands_in
 from htm_core.integration.hit_metadata import KEY
-from htm_core.integration.memory_block import UNDERSTOOD, Inject, memory_block, today_of
+from htm_core.integration.memory_block import UNDERSTOOD, Inject, memory_block, today_line, today_of
 from htm_core.integration.origin import Origin
 from htm_core.integration.overview import recalled_block
 from htm_core.integration.profile_block import profile_block
-from htm_core.integration.prompt_block import WARNING, Passage, day_of, label_of, note_of, said_often, undated
+from htm_core.integration.prompt_block import Passage, day_of, label_of, note_of, said_often, undated
+from htm_core.rules.times import short_day
 
 from .attachments import files_of
 from .conversation import Conversation, TurnContext
@@ -61,7 +62,7 @@ class MemoryPart:
         room -= self.counts(opening) if opening else 0
         has_system_prompt = has_system_prompt or bool(opening)
         today = today_of(self.conversation.memory)
-        dated = self._cost(f"{today}\n")
+        dated = self._cost(f"{today_line(today)}\n")
         known = self._known(room=min(self.profile_budget, room // 4 - dated))
         left = room - (self._cost(known) + dated if known else 0)
         reserve = self.recall_budget + dated if self.context.recalled or self.context.limit else 0
@@ -69,7 +70,7 @@ class MemoryPart:
 
         def block_for(window: Sequence[AnyMessage]) -> str:
             """The block beside this window."""
-            found = self._recalled(window, messages, room=min(reserve, left - reserved) - dated)
+            found = self._recalled(window, messages, today=today, room=min(reserve, left - reserved) - dated)
             return memory_block([known, found], today=today, token=self.context.token)
 
         everything = fit(rest, room=sys.maxsize, has_system_prompt=has_system_prompt, counts=self.counts)
@@ -90,7 +91,7 @@ class MemoryPart:
         lines = self.conversation.profile.lines or ()
         return profile_block(lines, memory=self.conversation.memory, room=room, count=self._cost)
 
-    def _recalled(self, window: Sequence[AnyMessage], given: Sequence[AnyMessage], *, room: int) -> str:
+    def _recalled(self, window: Sequence[AnyMessage], given: Sequence[AnyMessage], *, today: date, room: int) -> str:
         """What was recalled, without what the window shows up to the question; whose middle may be missing in it."""
         question = [each for each in given if is_from_person(each)][-1:]
         asked = max((at for at, each in enumerate(window) if is_from_person(each)), default=len(window) - 1)
@@ -100,6 +101,7 @@ class MemoryPart:
             without_shown_files(self.context.recalled, session=session, window=shown, given=given),
             self.context.question,
             token=self.context.token,
+            today=today,
             shown=shown_texts([*shown, *question]),
             limit=self.context.limit,
             room=room,
@@ -118,6 +120,7 @@ def recalled_text(
     question: str,
     *,
     token: str,
+    today: date,
     shown: Collection[str],
     limit: int,
     room: int,
@@ -129,11 +132,10 @@ def recalled_text(
     """
     first = found[0].metadata[KEY] if found else {}
     return recalled_block(
-        [(_passage_of(each), each.metadata[KEY].get("score", 0.0)) for each in found],
+        [(_passage_of(each, today), each.metadata[KEY].get("score", 0.0)) for each in found],
         question=question,
         head=first.get(OVERVIEW),
         note=note_of(degraded=first.get("degraded"), timeframe=first.get("timeframe")),
-        warning=WARNING,
         token=token,
         shown=shown,
         limit=limit,
@@ -142,8 +144,8 @@ def recalled_text(
     )
 
 
-def _passage_of(document: Document) -> Passage:
-    """A recalled document as a passage."""
+def _passage_of(document: Document, today: date) -> Passage:
+    """A recalled document as a passage; its day has no year where that is the year of `today`."""
     hit = document.metadata[KEY]
     origin = Origin(hit["source"], hit["role"], hit["name"], hit["place"], hit.get("user"))
     speaker = origin.words()
@@ -154,12 +156,15 @@ def _passage_of(document: Document) -> Passage:
         document.page_content,
         hit["passage"],
         label_of(
-            day_of(at, document.page_content) if at else None, speaker, said_often(hit.get("times_said", 1)), holds
+            day_of(at, document.page_content, today=today) if at else None,
+            speaker,
+            said_often(hit.get("times_said", 1)),
+            holds,
         ),
         relevance=hit["relevance"],
         speaker=undated(speaker, holds),
         formerly=tuple((each["content"], each["shown"]) for each in hit.get("formerly", ())),
-        superseded=(by["content"], by["since"][:10]) if by else None,
+        superseded=(by["content"], short_day(date.fromisoformat(by["since"][:10]), today=today)) if by else None,
         at=at,
         said_when=hit.get("said_when"),
         answers=hit.get("answers"),

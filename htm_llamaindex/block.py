@@ -19,7 +19,7 @@ from htm_core.integration.attachments import named, without_shown_files
 from htm_core.integration.choices import TimeframeLike, check_choices
 from htm_core.integration.follow_ups import in_full
 from htm_core.integration.keep import Keep
-from htm_core.integration.memory_block import memory_block, today_of
+from htm_core.integration.memory_block import memory_block, today_line, today_of
 from htm_core.integration.origin import check_min_trust
 from htm_core.integration.prompt_block import drop_last_items, new_token
 from htm_core.integration.scope import as_secret, check_alone, check_user, chosen_timezone
@@ -216,9 +216,10 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
             without_shown_files(found, session=memory.session, shown=_with_files(turn, messages)),
             question if self.rewrite else in_full(question, before),
             token=token,
+            today=today,
             shown={words_of(each) for each in messages},
             limit=self.recall_limit,
-            room=self.recall_tokens - self._count_tokens(f"{today}\n"),
+            room=self.recall_tokens - self._count_tokens(f"{today_line(today)}\n"),
             count_tokens=self._count_tokens,
         )
         return memory_block([recalled], today=today, token=token)

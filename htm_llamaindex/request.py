@@ -10,7 +10,7 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
 from htm_core import Memory, ProfileLine, Recall
 from htm_core.integration.attachments import without_shown_files
-from htm_core.integration.memory_block import memory_block, today_of
+from htm_core.integration.memory_block import memory_block, today_line, today_of
 from htm_core.integration.profile_block import profile_block
 
 from .attachments import with_shown_files
@@ -77,7 +77,7 @@ class RequestBuilder:
         The window has what the block leaves. The block depends on nothing after the question: so the steps of a turn begin alike.
         """
         today = today_of(self._memory)
-        dated = self.cost(f"{today}\n", is_asked=is_asked)
+        dated = self.cost(f"{today_line(today)}\n", is_asked=is_asked)
         share = min(profile_tokens, room // 4 - dated)
         lines = profile_block(known.profile, memory=self._memory, room=share, count=self._count_tokens)
         profiled = self._count_tokens(lines) + dated if lines else 0
@@ -92,6 +92,7 @@ class RequestBuilder:
                 without_shown_files(known.hits, session=self._memory.session, shown=files),
                 question,
                 token=known.token,
+                today=today,
                 shown={words_of(each) for each in (window[: asked + 1] if is_asked else window)} | shown,
                 limit=limit,
                 room=reserve,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Self
 
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -17,7 +17,7 @@ from htm_core.integration.follow_ups import SaidBefore
 from htm_core.integration.hit_metadata import KEY, hit_metadata
 from htm_core.integration.origin import trusted
 from htm_core.integration.overview import Overview, recall_or_overview, recalled_block
-from htm_core.integration.prompt_block import EXTRA_HITS, WARNING, note_of, passage_of
+from htm_core.integration.prompt_block import EXTRA_HITS, note_of, passage_of
 from htm_core.integration.scope import check_memory, check_user, scope_of
 
 from .filters import where_of
@@ -228,6 +228,7 @@ def recalled_text(
     question: str,
     *,
     token: str,
+    today: date,
     shown: Collection[str],
     limit: int,
     room: int,
@@ -235,11 +236,10 @@ def recalled_text(
 ) -> str:
     """A block of what was recalled (see `htm_core.integration.overview.recalled_block`); empty when nothing is left."""
     return recalled_block(
-        [(passage_of(hit), hit.score) for hit in found],
+        [(passage_of(hit, today=today), hit.score) for hit in found],
         question=question,
         head=found.head if isinstance(found, Overview) else None,
         note=note_of(degraded=found.degraded, timeframe=found.timeframe.note if found.timeframe else None),
-        warning=WARNING,
         token=token,
         shown=shown,
         limit=limit,

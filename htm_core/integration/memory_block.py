@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import date
 from typing import Literal, get_args
 
 from ..errors import InvalidInput
 from ..memory import Memory
 from ..rules.text.fence import TOKEN, Fence
+from ..rules.times import short_day
 from .origin import TAG
 
 Inject = Literal["question", "message", "system"]
 # What the assistant says to a block where the question comes after it, in a message that only the framework sees.
 UNDERSTOOD = "Understood."
-_TODAY = "Today is "
 _OPENING = re.compile(rf"<(memory|memory_palace)-({TOKEN})>\n")
 
 
@@ -33,20 +34,24 @@ def check_inject(given: object) -> Inject:
     raise InvalidInput(f"expected inject to be one of {', '.join(get_args(Inject))}, got {given!r}")
 
 
-def today_of(memory: Memory) -> str:
-    """What day it is by the memory's clock, where its user is: a sentence."""
+def today_of(memory: Memory) -> date:
+    """What day it is by the memory's clock, where its user is."""
     engine = memory._engine
-    now = engine.clock().astimezone(engine.timezone)
-    return f"{_TODAY}{now:%a} {now.date()}."
+    return engine.clock().astimezone(engine.timezone).date()
 
 
-def memory_block(blocks: Sequence[str], *, today: str, token: str) -> str:
+def today_line(today: date) -> str:
+    """The sentence that says what day it is."""
+    return f"Today is {today:%a} {short_day(today)}."
+
+
+def memory_block(blocks: Sequence[str], *, today: date, token: str) -> str:
     """One block of what stands in several, each empty or in a fence of its own; empty when all are.
 
-    It has no more tokens than these and the line of today together.
+    It has no more tokens than these and `today_line` together.
     """
     parts = [each.split("\n", 1)[1].rpartition("\n")[0] for each in blocks if each]
-    return Fence(TAG, token).enclose(today, *parts) if parts else ""
+    return Fence(TAG, token).enclose(today_line(today), *parts) if parts else ""
 
 
 def is_memory_block(text: str) -> bool:

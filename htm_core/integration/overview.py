@@ -18,11 +18,11 @@ from ..rules.relevance import CERTAIN
 from ..rules.text.excerpts import excerpt
 from ..rules.text.fence import Fence, indented, label
 from ..rules.text.overview_questions import OverviewQuestion, asked_time, asks_nothing, overview_question
+from ..rules.times import short_day
 from ..types import Hit, Recall, Scope
 from .choices import Choices
 from .follow_ups import SaidBefore, joined, queries_of
-from .origin import WARNING
-from .prompt_block import EXCERPT, SHORTEST, TAG, Passage, build_block, new_token, note_of, passage_of
+from .prompt_block import EXCERPT, SHORTEST, TAG, WARNING, Passage, build_block, new_token, note_of, passage_of
 from .short_replies import with_questions
 from .token_budget import token_counter
 
@@ -83,7 +83,6 @@ def recalled_block(
     question: str,
     head: str | None,
     note: str | None,
-    warning: str,
     token: str,
     shown: Collection[str],
     limit: int,
@@ -95,9 +94,9 @@ def recalled_block(
     `note` and `limit` are of the latter alone. See there for the arguments.
     """
     if head is not None:
-        return overview_block(found, head=head, warning=warning, token=token, shown=shown, room=room, count=count)
+        return overview_block(found, head=head, warning=WARNING, token=token, shown=shown, room=room, count=count)
     return build_block(
-        [passage for passage, _ in found], question=question, warning=warning, token=token, shown=shown, limit=limit,
+        [passage for passage, _ in found], question=question, token=token, shown=shown, limit=limit,
         room=room, count=count, note=note,
     )  # fmt: skip
 
@@ -105,7 +104,7 @@ def recalled_block(
 def hits_block(memory: Memory, found: Recall, *, question: str, limit: int, room: int) -> str:
     """A `build_block` of the best `limit` hits of a recall that fit `room` tokens, in a new fence."""
     return build_block(
-        [passage_of(hit) for hit in found], question=question, warning=WARNING, token=new_token(), shown=(),
+        [passage_of(hit) for hit in found], question=question, token=new_token(), shown=(),
         limit=limit, room=room, count=token_counter(memory),
         note=note_of(degraded=found.degraded, timeframe=found.timeframe.note if found.timeframe else None),
     )  # fmt: skip
@@ -140,7 +139,7 @@ def overview_block(
     left = [(passage, worth) for passage, worth in passages if passage.text not in shown]
     one_day = len({passage.at.date() for passage, _ in left if passage.at}) == 1
     if one_day and (at := left[0][0].at):
-        head = f"{head}, on {at:%a} {at.date()}"
+        head = f"{head}, on {at:%a} {short_day(at.date())}"
     by_worth = sorted(range(len(left)), key=lambda place: -left[place][1])
     fence, lines = Fence(TAG, token), dict[int, str]()
 

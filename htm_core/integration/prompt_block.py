@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from functools import lru_cache
 
 from ..rules.grounding.questions import about_questions, knows_nothing, only_asks
@@ -19,8 +19,8 @@ from ..rules.text import answer_kinds
 from ..rules.text.excerpts import excerpt, shared_words
 from ..rules.text.fence import Fence as Fence  # the adapters have it from here
 from ..rules.text.fence import indented, label, one_line
-from ..rules.text.fence import is_fenced as is_fenced
 from ..rules.text.fence import new_token as new_token
+from ..rules.times import short_day
 from ..types import Hit, SaidWhen, Supersession
 from .origin import TAG as TAG
 from .origin import origin_of, said_by
@@ -95,22 +95,29 @@ def note_of(*, degraded: str | None, timeframe: str | None) -> str | None:
     return " ".join(filter(None, notes)) or None
 
 
-def label_of(date: str | None, speaker: str | None, *more: str | None) -> str:
-    """When something was said, as an ISO date, who said it, and what else is known, such as how often; empty when nothing is."""
-    return ", ".join(part for part in (date, speaker, *more) if part)
+def label_of(day: str | None, speaker: str | None, *more: str | None) -> str:
+    """When something was said, who said it, and what else is known, such as how often; empty when nothing is."""
+    return ", ".join(part for part in (day, speaker, *more) if part)
 
 
-def until(change: Supersession) -> str:
-    """Until when the older saying of a change held, and where it is from, unless a person or the program said it. Not escaped."""
+def until(change: Supersession, *, today: date | None = None) -> str:
+    """Until when the older saying of a change held, and where it is from, unless a person or the program said it. Not escaped.
+
+    `today` as for `day_of`.
+    """
     origin = origin_of(change.older)
     ended = change.older.valid.stop if change.older.valid else None  # it may have said itself until when it holds
     last = change.holds_from if ended is None else min(change.holds_from, ended.astimezone(change.holds_from.tzinfo))
-    return label_of(last.date().isoformat(), origin.words() if origin.is_external else None)
+    return label_of(short_day(last.date(), today=today), origin.words() if origin.is_external else None)
 
 
-def day_of(at: datetime, text: str) -> str:
-    """The ISO date at which a text was said, with its weekday where the text counts from it, as "tomorrow" and "on Thursday" do."""
-    return f"{at:%a} {at.date()}" if _counts_from_its_day(text) else at.date().isoformat()
+def day_of(at: datetime, text: str, *, today: date | None = None) -> str:
+    """The day on which a text was said, with its weekday where the text counts from it, as "tomorrow" and "on Thursday" do.
+
+    It has no year where that is the year of `today`, which a reader is told.
+    """
+    day = short_day(at.date(), today=today)
+    return f"{at:%a} {day}" if _counts_from_its_day(text) else day
 
 
 @lru_cache(maxsize=64)  # each call of a model shows the same memories again, and they may be long
@@ -123,12 +130,13 @@ def said_often(times: int) -> str | None:
     return f"said {times}{'+' if times >= MOST_MENTIONS else ''} times" if times > 1 else None
 
 
-def passage_of(hit: Hit) -> Passage:
-    """A hit as a passage."""
+def passage_of(hit: Hit, *, today: date | None = None) -> Passage:
+    """A hit as a passage; `today` as for `day_of`."""
     said = said_by(hit)
     origin = origin_of(said, user=hit.user) if said else None
     speaker = origin.words() if origin else None
-    label = label_of(day_of(said.at, hit.content), speaker, said_often(hit.times_said), hit.holds) if said else ""
+    day = day_of(said.at, hit.content, today=today) if said else None
+    label = label_of(day, speaker, said_often(hit.times_said), hit.holds) if said else ""
     by = hit.superseded_by
     return Passage(
         hit.content,
@@ -137,8 +145,8 @@ def passage_of(hit: Hit) -> Passage:
         hit.node.tokens,
         hit.relevance,
         undated(speaker, hit.holds),
-        formerly=tuple((each.older.content, until(each)) for each in hit.formerly),
-        superseded=None if by is None else (by.newer.content, by.holds_from.date().isoformat()),
+        formerly=tuple((each.older.content, until(each, today=today)) for each in hit.formerly),
+        superseded=None if by is None else (by.newer.content, short_day(by.holds_from.date(), today=today)),
         at=said.at if said else None,
         said_when=hit.said_when,
         answers=question_answered(hit),
@@ -156,7 +164,6 @@ def build_block(
     found: Iterable[Passage],
     *,
     question: str,
-    warning: str,
     token: str,
     shown: Collection[str],
     limit: int,
@@ -169,7 +176,6 @@ def build_block(
     Args:
         found: The passages, best first.
         question: What they were found for; an excerpt is the part that is nearest to it.
-        warning: Its first words: that this is reference data and not instructions.
         token: The token of its fence (see `htm_core.rules.text.fence`): a new one for each question, the same in each request of
             one turn, so that a provider's cache of what stands before and after it stays valid.
         shown: Texts that the model sees anyway; these are skipped.
@@ -207,7 +213,7 @@ def build_block(
     for rank, passage in enumerate(chosen):
         for about, text, beside in _with_beside(passage, _forms(passage, question)):
             line = _line(about, text, beside)
-            if count(fence.enclose(warning, *lines, line)) <= room:
+            if count(fence.enclose(WARNING, *lines, line)) <= room:
                 wholes = _longer(passage, rank, room=room)
                 longer[len(lines)] = [_line(about, whole, beside) for whole in wholes if whole != text]
                 lines.append(line)
@@ -216,11 +222,11 @@ def build_block(
         return ""
     for place, wholes in longer.items():
         for line in wholes:
-            if count(fence.enclose(warning, *lines[:place], line, *lines[place + 1 :])) <= room:
+            if count(fence.enclose(WARNING, *lines[:place], line, *lines[place + 1 :])) <= room:
                 lines[place] = line
                 break
-    noted = fence.enclose(warning, *lines, f"({one_line(note)})") if note else ""
-    return noted if noted and count(noted) <= room else fence.enclose(warning, *lines)
+    noted = fence.enclose(WARNING, *lines, f"({one_line(note)})") if note else ""
+    return noted if noted and count(noted) <= room else fence.enclose(WARNING, *lines)
 
 
 def drop_last_items(block: str, *, spare: int, count: Callable[[str], int]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 
 from ..errors import InvalidInput
 from ..types import TimeframeLike, Window
@@ -42,6 +42,12 @@ def day_in_words(moment: datetime, zone: tzinfo) -> str:
     """A day such as "12 May 2026"."""
     day = moment.astimezone(zone).date()
     return f"{day.day} {month_name(day.month)} {day.year}"
+
+
+def short_day(day: date, *, today: date | None = None) -> str:
+    """A day such as "12 May 2026", without its year where that is `today`'s: a model reads each digit as a token."""
+    year = "" if today is not None and day.year == today.year else f" {day.year}"
+    return f"{day.day} {month_name(day.month)[:3]}{year}"
 
 
 def share_left(age: timedelta, half_life: timedelta) -> float:

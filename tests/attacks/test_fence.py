@@ -39,7 +39,7 @@ from htm_core.palace.tool_replies import PalaceToolReplies
 from htm_core.rules.detection.detect import Detection
 from htm_core.rules.grounding.grounding import ANSWER, LESS, NAME_BOTH, Contradiction, Evidence, Grounding, Layer
 from htm_core.rules.places import Drawer, Placed, Room
-from htm_core.rules.text.fence import Fence, escape, indented, is_fenced, label, new_token, one_line, source
+from htm_core.rules.text.fence import escape, indented, label, new_token, one_line, source
 from htm_core.rules.working_memory.context import assemble
 from htm_core.types import AppliedTimeframe, Hit, Item, Match, Mention, Node, Recall
 from tests.conftest import Make, many
@@ -179,7 +179,7 @@ def the_block_of_a_prompt(f: Sequence[str]) -> None:
     ]
     note = note_of(degraded=None, timeframe=f"n{f[7]}")
     text = build_block(
-        found, question=f[8], warning="Data.", token=TOKEN, shown=(), limit=8, room=10**6, count=len, note=note
+        found, question=f[8], token=TOKEN, shown=(), limit=8, room=10**6, count=len, note=note
     )  # fmt: skip
     warning, *lines, last = inside(text, "memory")
     assert warning == "Data."
@@ -473,16 +473,6 @@ def test_a_token_is_new_each_time_and_has_at_least_48_bits() -> None:
     assert 26**11 > 2**48
     assert new_token(lambda size: bytes(size)) == "a" * 11
     assert len({new_token(lambda size, at=at: bytes([at] * size)) for at in range(256)}) == 256
-
-
-def test_a_fence_is_known_by_its_tag_whatever_its_token() -> None:
-    block = Fence("memory", TOKEN).enclose("Data.", "- x")
-    assert block == f"<memory-{TOKEN}>\nData.\n- x\n</memory-{TOKEN}>"
-    assert is_fenced(block, "memory")
-    assert is_fenced(block, "memory", beginnings=("Other.", "Data."))
-    assert not is_fenced(block, "memory", beginnings=("Other.",))
-    assert not is_fenced(block, "evidence")
-    assert not is_fenced(block.replace(f"</memory-{TOKEN}", "</memory-000000000000000"), "memory")
 
 
 def test_a_long_hostile_text_takes_time_in_proportion() -> None:

@@ -181,7 +181,7 @@ def block(said: Sequence[str], *, room: int = 500, shown: Sequence[str] = (), da
 
 def test_a_block_says_what_it_is_and_the_day_once() -> None:
     text = block(["The press is old.", "It prints."])
-    assert f"\n{WARNING}\n{LAST}, on Mon 2026-11-02:\n- [user] The press is old.\n- [user] It prints.\n" in text
+    assert f"\n{WARNING}\n{LAST}, on Mon 2 Nov 2026:\n- [user] The press is old.\n- [user] It prints.\n" in text
     assert WARNING in text
     assert items_of(text) == [("user", "The press is old."), ("user", "It prints.")]
     two = block(["The press is old.", "It prints."], days=1)
@@ -281,7 +281,7 @@ def test_every_recall_tool_gives_the_last_conversation_in_its_order_with_ids(mak
     ]
     for reply in replies:
         first, _, head, *lines = reply.split("\n")
-        assert (first, head) == (OPENING, f"{LAST}, on Mon 2026-11-02:")
+        assert (first, head) == (OPENING, f"{LAST}, on Mon 2 Nov 2026:")
         assert lines[:-1] == [
             f"[{id}] ({who}) {text}" for id, who, text in zip(ids, ["user", "assistant"] * 2, said, strict=True)
         ]

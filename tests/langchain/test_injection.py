@@ -101,7 +101,7 @@ def test_what_memory_adds_says_what_day_it_is_by_the_memorys_clock(make: Make) -
     here = config()
     here["configurable"]["timezone"] = "Asia/Tokyo"
     agent.invoke({"messages": [("user", QUESTION)]}, here)
-    assert "Today is Mon 2031-05-05." in str(model.seen[0][-1].text)
+    assert "Today is Mon 5 May 2031." in str(model.seen[0][-1].text)
 
 
 @pytest.mark.parametrize("inject", PLACES)
@@ -157,7 +157,7 @@ def test_a_question_of_several_parts_keeps_them_after_memorys(make: Make) -> Non
 
 
 def test_without_a_question_memory_stands_where_a_user_may_speak() -> None:
-    block = "<memory-123456789012345>\nToday is Sun 2031-05-04.\n</memory-123456789012345>"
+    block = "<memory-123456789012345>\nToday is Sun 4 May 2031.\n</memory-123456789012345>"
     call, result = calling("a"), ToolMessage("found", tool_call_id="a")
     for messages in (
         [SystemMessage("Be brief."), call, result],

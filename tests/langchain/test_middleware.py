@@ -166,7 +166,7 @@ def test_recall_keeps_within_its_limit_and_its_budget(make: Make) -> None:
         note = memory_in(model.seen[0])
         assert note.count("Clara fact") <= most
         assert bool(note) == (most > 0)
-        dated = count([HumanMessage("Today is Sun 2031-05-04.\n")])
+        dated = count([HumanMessage("Today is Sun 4 May 2031.\n")])
         assert count([HumanMessage(note)]) <= options.get("recall_budget", 1_000) + dated
 
 
@@ -434,7 +434,7 @@ def test_the_request_shows_the_present_value_first_and_the_former_one_as_formerl
     agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(settings=settings))])
     agent.invoke(said("Do we deploy the shop with Jenkins?"), config())
     shown = str(model.seen[0][0].text)
-    assert f"{present}\n  formerly (until 2026-05-03): {former}" in shown
+    assert f"{present}\n  formerly (until 3 May 2026): {former}" in shown
     assert shown.count(former) == 1
     [change] = memory.changes.list()
     memory.changes.undo(change.id)
@@ -488,7 +488,7 @@ def test_a_profile_keeps_within_its_budget_and_can_be_left_out(make: Make) -> No
     large, small, none = (profile_of(request) for request in model.seen)
     assert len(large) > len(small) > 0
     assert none == ""
-    dated = count([HumanMessage("Today is Sun 2031-05-04.\n")])
+    dated = count([HumanMessage("Today is Sun 4 May 2031.\n")])
     assert count([HumanMessage(small)]) <= 110 + dated
     assert count([HumanMessage(large)]) <= 300 + dated
 

@@ -192,7 +192,7 @@ def test_without_breakpoints_of_others_memory_sets_none(known: Make) -> None:
     assert (cache.most, cache.read) == (0, 0)
 
 
-BLOCK = "<memory-123456789012345>\nToday is Sun 2031-05-04.\n</memory-123456789012345>"
+BLOCK = "<memory-123456789012345>\nToday is Sun 4 May 2031.\n</memory-123456789012345>"
 MARK = {"type": "ephemeral", "ttl": "1h"}
 
 

@@ -31,7 +31,7 @@ from tests.templates import gemma, gemma_of_old, mistral, of_llamaindex
 FACT = "My sister Clara is allergic to peanuts."
 QUESTION = "What is my sister Clara allergic to?"
 PLACES = ["question", "message", "system"]
-BLOCK = "<memory-qkzvobnmtex>\nToday is Sun 2031-05-04.\n</memory-qkzvobnmtex>"
+BLOCK = "<memory-qkzvobnmtex>\nToday is Sun 4 May 2031.\n</memory-qkzvobnmtex>"
 
 
 def cost(messages: list[ChatMessage]) -> int:
@@ -164,7 +164,7 @@ def test_what_memory_adds_says_what_day_it_is_by_the_memorys_clock(make: Make) -
     memory.of(user="ann", session="long ago").remember(FACT, role="user")
     chat = HTMMemory.from_defaults("s1", memory, user="ann", timezone="Asia/Tokyo")
     chat.put(said(QUESTION, "user"))
-    assert "Today is Mon 2031-05-05." in (chat.get()[-1].content or "")
+    assert "Today is Mon 5 May 2031." in (chat.get()[-1].content or "")
 
 
 @pytest.mark.parametrize("inject", PLACES)

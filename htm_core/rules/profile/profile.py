@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from ...types import ProfileLine, ProfileSource
 from ..text.fence import one_line
+from ..times import short_day
 from .fact import ANY, SECTIONS, Fact
 from .instructions import is_prohibition, matches
 from .reversals import PARTNER
@@ -21,7 +22,6 @@ OVERDUE = timedelta(days=7)
 UNDATED = timedelta(days=60)
 MOST_MISSES = 5  # lines that found no room, until no shorter one is tried
 UNCHANGING = frozenset({"birthday", "birthplace", "childhood", "from"})  # slots of what is true for good
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 TITLES: Mapping[str, str] = {
     "about": "About",
     "instructions": "Standing instructions",
@@ -194,10 +194,9 @@ def _text(lines: Sequence[ProfileLine], today: date, timezone: tzinfo | None) ->
 def _note(line: ProfileLine, today: date, timezone: tzinfo | None) -> str:
     """The day of a plan, or the one on which a line was said last; empty for what does not change."""
     if line.due is not None:
-        return f"due {line.due.isoformat()}{', overdue' if line.due < today else ''}"
+        return f"due {short_day(line.due, today=today)}{', overdue' if line.due < today else ''}"
     if _slot(line) in UNCHANGING:
         return ""
     said = line.said_at.astimezone(timezone or line.said_at.tzinfo)
-    year = "" if said.year == today.year else f" {said.year}"
-    day = f"{said.day} {MONTHS[said.month - 1]}{year}"
+    day = short_day(said.date(), today=today)
     return f"said {line.times_said} times, last {day}" if line.times_said > 2 else f"said {day}"

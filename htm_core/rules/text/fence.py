@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from string import ascii_lowercase
 
@@ -140,11 +140,3 @@ def source(text: str) -> str:
 def is_slug(text: str) -> bool:
     """Whether a text is a short name, or several with slashes between, which cannot say an instruction: it needs no fence."""
     return len(text) <= LONGEST_SLUG and _SLUG.fullmatch(text) is not None
-
-
-def is_fenced(text: str, tag: str, *, beginnings: Iterable[str] = ("",)) -> bool:
-    """Whether a text is one fence of this tag, whatever its token, and begins with one of these words."""
-    found = re.match(rf"<{re.escape(tag)}-({TOKEN})>\n", text)
-    if found is None or not text.endswith(f"\n</{tag}-{found[1]}>"):
-        return False
-    return text.startswith(tuple(beginnings), found.end())
