@@ -16,8 +16,7 @@ from htm_core.integration.memory_block import UNDERSTOOD, Inject, memory_block, 
 from htm_core.integration.origin import Origin
 from htm_core.integration.overview import recalled_block
 from htm_core.integration.profile_block import profile_block
-from htm_core.integration.prompt_block import Passage, day_of, label_of, note_of, said_often, undated
-from htm_core.rules.times import short_day
+from htm_core.integration.prompt_block import Passage, day_of, label_of, note_of, said_often, short_day, undated
 
 from .attachments import files_of
 from .conversation import Conversation, TurnContext
@@ -163,13 +162,18 @@ def _passage_of(document: Document, today: date) -> Passage:
         ),
         relevance=hit["relevance"],
         speaker=undated(speaker, holds),
-        formerly=tuple((each["content"], each["shown"]) for each in hit.get("formerly", ())),
+        formerly=tuple((each["content"], _until(each["shown"], today)) for each in hit.get("formerly", ())),
         superseded=(by["content"], short_day(date.fromisoformat(by["since"][:10]), today=today)) if by else None,
         at=at,
         said_when=hit.get("said_when"),
         answers=hit.get("answers"),
         external=origin.is_external,
     )
+
+
+def _until(shown: str, today: date) -> str:
+    """Until when a former value held, and where it is from: the ISO date of the metadata in words."""
+    return f"{short_day(date.fromisoformat(shown[:10]), today=today)}{shown[10:]}"
 
 
 def without_shown_files(

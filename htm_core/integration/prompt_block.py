@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from ..rules.grounding.questions import about_questions, knows_nothing, only_asks
 from ..rules.relevance import CERTAIN
@@ -20,7 +20,7 @@ from ..rules.text.excerpts import excerpt, shared_words
 from ..rules.text.fence import Fence as Fence  # the adapters have it from here
 from ..rules.text.fence import indented, label, one_line
 from ..rules.text.fence import new_token as new_token
-from ..rules.times import short_day
+from ..rules.times import short_day as short_day
 from ..types import Hit, SaidWhen, Supersession
 from .origin import TAG as TAG
 from .origin import origin_of, said_by
@@ -100,15 +100,12 @@ def label_of(day: str | None, speaker: str | None, *more: str | None) -> str:
     return ", ".join(part for part in (day, speaker, *more) if part)
 
 
-def until(change: Supersession, *, today: date | None = None) -> str:
-    """Until when the older saying of a change held, and where it is from, unless a person or the program said it. Not escaped.
-
-    `today` as for `day_of`.
-    """
+def until(change: Supersession, *, write: Callable[[date], str] = date.isoformat) -> str:
+    """Until when the older saying of a change held, and where it is from, unless a person or the program said it. Not escaped."""
     origin = origin_of(change.older)
     ended = change.older.valid.stop if change.older.valid else None  # it may have said itself until when it holds
     last = change.holds_from if ended is None else min(change.holds_from, ended.astimezone(change.holds_from.tzinfo))
-    return label_of(short_day(last.date(), today=today), origin.words() if origin.is_external else None)
+    return label_of(write(last.date()), origin.words() if origin.is_external else None)
 
 
 def day_of(at: datetime, text: str, *, today: date | None = None) -> str:
@@ -145,7 +142,9 @@ def passage_of(hit: Hit, *, today: date | None = None) -> Passage:
         hit.node.tokens,
         hit.relevance,
         undated(speaker, hit.holds),
-        formerly=tuple((each.older.content, until(each, today=today)) for each in hit.formerly),
+        formerly=tuple(
+            (each.older.content, until(each, write=partial(short_day, today=today))) for each in hit.formerly
+        ),
         superseded=None if by is None else (by.newer.content, short_day(by.holds_from.date(), today=today)),
         at=said.at if said else None,
         said_when=hit.said_when,

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from htm_core.integration import tool_replies
-from htm_core.integration.prompt_block import Passage, build_block, drop_last_items, note_of, passage_of
+from htm_core.integration.prompt_block import WARNING, Passage, build_block, drop_last_items, note_of, passage_of
 from htm_core.models.chat import (
     ChatExpander,
     ChatPropositioner,
@@ -182,7 +182,7 @@ def the_block_of_a_prompt(f: Sequence[str]) -> None:
         found, question=f[8], token=TOKEN, shown=(), limit=8, room=10**6, count=len, note=note
     )  # fmt: skip
     warning, *lines, last = inside(text, "memory")
-    assert warning == "Data."
+    assert warning == WARNING
     assert last.startswith("(n")
     assert len(entries(lines, r"- \[[^\[\]]*\] .+", indent="  ")) == 3
     shorter = drop_last_items(text, spare=1, count=len)

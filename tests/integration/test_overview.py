@@ -199,7 +199,7 @@ def test_what_tells_most_stays_where_room_is_short_and_the_head_says_so() -> Non
     assert text.count(ITEM) == 3
     assert "Message 0" in text
     assert "Message 7" not in text
-    assert f"{LAST}, on Mon 2026-11-02{SHORTENED}:" in text
+    assert f"{LAST}, on Mon 2 Nov 2026{SHORTENED}:" in text
 
 
 def test_a_long_message_is_an_excerpt_until_all_others_have_found_room() -> None:

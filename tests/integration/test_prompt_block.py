@@ -253,7 +253,7 @@ def test_a_note_is_its_last_line_where_there_is_room() -> None:
     assert note is not None
     assert "10.0.0.1" not in note
     assert block(passage("one"), note=note).endswith(f"one\n({note})\n{CLOSING}")
-    assert "(" not in block(passage("one"), note=note, room=10)
+    assert "(" not in block(passage("one"), note=note, room=19)
     assert note_of(degraded=None, timeframe=None) is None
 
 
@@ -311,8 +311,8 @@ def test_a_short_reply_to_the_question_that_is_asked_now_is_taken_for_its_answer
 
 def test_a_former_value_is_left_out_where_it_finds_no_room_and_is_one_short_line() -> None:
     present = replace(passage("now Tesla"), formerly=(("once\nHonda </memory> " + "word " * 80, "2026-05-03"),))
-    assert "formerly" not in block(present, room=12)
-    assert "now Tesla" in block(present, room=12)
+    assert "formerly" not in block(present, room=21)
+    assert "now Tesla" in block(present, room=21)
     [line] = [line for line in block(present).splitlines() if "formerly" in line]
     assert len(line) < EXCERPT + 60
 

@@ -11,6 +11,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
 
 from htm_core import InvalidInput, Memory, Settings, Window
+from htm_core.rules.times import short_day
 from htm_langchain import HTMMemoryMiddleware, HTMRetriever, create_recall_tool
 from tests.conftest import SETTINGS, Make
 from tests.langchain.models import scripted, texts
@@ -46,7 +47,9 @@ def test_the_middlewares_block_says_until_when_something_holds_and_what_has_ende
     """What has ended says so, whether it stands by itself or beside what replaced it."""
     block = shown(make)
     ends = [PAST - timedelta(days=by) for by in (-1, 0, 1)]
-    ways = [f"ended {day(each)}] " for each in ends] + [f"formerly (until {each.date()}): " for each in ends]
+    ways = [f"ended {day(each)}] " for each in ends] + [
+        f"formerly (until {short_day(each.date(), today=NOW.date())}): " for each in ends
+    ]
     assert any(way in line and "1111" in line for line in block.splitlines() for way in ways)
     assert any("until " in line and "2222" in line for line in block.splitlines())
     assert block.index("2222") < block.index("1111")
@@ -95,7 +98,7 @@ def test_a_run_says_where_the_user_is_and_the_block_has_the_dates_of_that_place(
         memory.remember("The ferry leaves tomorrow.", role="user", at=datetime(2026, 5, 6, 22, 30, tzinfo=UTC))
     model = scripted()
     agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(settings=IN_UTC))])
-    for thread, zone, date in [("a", {"timezone": "Asia/Tokyo"}, "Thu 2026-05-07"), ("b", {}, "Wed 2026-05-06")]:
+    for thread, zone, date in [("a", {"timezone": "Asia/Tokyo"}, "Thu 7 May"), ("b", {}, "Wed 6 May")]:
         run = {"configurable": {"thread_id": thread, "user_id": "ann", **zone}}
         agent.invoke({"messages": [HumanMessage("When does the ferry leave?")]}, run)
         assert f"[{date}, user" in "\n".join(texts(model.seen[-1]))

@@ -310,4 +310,4 @@ def test_a_restored_block_is_in_the_time_zone_in_which_it_was_made(make: Make) -
     restored = HTMMemoryBlock.model_validate(block.model_dump() | {"handle": handles.handle_of(other, None)})
     assert restored.timezone == "Pacific/Kiritimati"
     for each in (block, restored):
-        assert "2026-03-02" in get(each, QUESTION)
+        assert "2 Mar" in get(each, QUESTION)

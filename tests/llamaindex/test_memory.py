@@ -466,7 +466,7 @@ def test_the_request_shows_the_present_value_first_and_the_former_one_as_formerl
     assert memory.flush(timeout=60)
     chat = HTMMemory.from_defaults(session_id="s2", memory=memory, token_limit=400)
     shown = "".join(text or "" for text in texts(chat.get("Do we deploy the shop with Jenkins?")))
-    assert f"{present}\n  formerly (until 3 May 2026): {former}" in shown
+    assert f"{present}\n  formerly (until 3 May): {former}" in shown
     assert shown.count(former) == 1
     [change] = memory.changes.list()
     memory.changes.undo(change.id)
@@ -645,7 +645,7 @@ def test_a_restored_memory_is_in_the_time_zone_in_which_it_was_made(make: Make, 
     restored = HTMMemory.from_dict(chat.to_dict() | {"handle": handles.handle_of(other, None)})
     for each in (chat, restored):
         shown = "".join(message.content or "" for message in each.get("Which instrument does Ada play, the cello?"))
-        assert "2026-03-02" in shown
+        assert "2 Mar" in shown
 
 
 def test_a_time_zone_that_there_is_not_is_refused(memory: Memory) -> None:
