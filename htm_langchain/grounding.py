@@ -13,7 +13,7 @@ from langchain.agents.middleware import ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, AnyMessage
 
 from htm_core import Memory, Ungrounded
-from htm_core.integration.deadline import MemorySkipped, Step
+from htm_core.integration.deadline import MemorySkipped, Step, consulting
 from htm_core.integration.origin import is_of_palace
 from htm_core.palace import GROUNDING_KEY, Consulted, Enforce, checked_enforce
 
@@ -44,7 +44,7 @@ class PalaceConsultation:
     @property
     def step(self) -> Step:
         """How the turn waits for it: a reader takes its own time."""
-        return "recall" if self._palace.reader is None else "model"
+        return consulting(self._palace.reader)
 
     def about(self, memory: Memory, messages: Sequence[AnyMessage]) -> Consulted | None:
         """What the palace of this memory's user and session says to the last thing that a person said.

@@ -163,7 +163,7 @@ def _passage_of(document: Document, today: date) -> Passage:
         relevance=hit["relevance"],
         speaker=undated(speaker, holds),
         formerly=tuple((each["content"], _until(each["shown"], today)) for each in hit.get("formerly", ())),
-        superseded=(by["content"], short_day(date.fromisoformat(by["since"][:10]), today=today)) if by else None,
+        superseded=(by["content"], _until(by["since"][:10], today)) if by else None,
         at=at,
         said_when=hit.get("said_when"),
         answers=hit.get("answers"),
@@ -172,7 +172,7 @@ def _passage_of(document: Document, today: date) -> Passage:
 
 
 def _until(shown: str, today: date) -> str:
-    """Until when a former value held, and where it is from: the ISO date of the metadata in words."""
+    """Until when something held, and where it is from where that is said: the ISO date at its beginning in words."""
     return f"{short_day(date.fromisoformat(shown[:10]), today=today)}{shown[10:]}"
 
 

@@ -17,7 +17,7 @@ from pydantic import Field, PrivateAttr, SecretStr, field_serializer, field_vali
 
 from htm_core import Draft, HTMError, InvalidInput, Memory, ProfileLine, Recall, Ungrounded
 from htm_core.integration.choices import NAMES, Choices, TimeframeLike, check_choices
-from htm_core.integration.deadline import MemorySkipped
+from htm_core.integration.deadline import MemorySkipped, consulting
 from htm_core.integration.follow_ups import SaidBefore, in_full
 from htm_core.integration.keep import Keep
 from htm_core.integration.memory_block import Inject, check_inject
@@ -493,7 +493,7 @@ class HTMMemory(BaseMemory):
             try:
                 said = self._log.run(
                     lambda: before_answer(palace, question, enforce=self.enforce, first=first, wake=wake),
-                    step="recall" if palace.reader is None else "model",
+                    step=consulting(palace.reader),
                 )
             except (MemorySkipped, TimeoutError) as error:
                 if self.enforce == "strict":

@@ -6,6 +6,7 @@ import hashlib
 import math
 import re
 import threading
+import time
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
@@ -15,6 +16,12 @@ import numpy as np
 from htm_core.rules.word_vectors import NUMBERS, Floats, QuestionWords, packed
 
 InvalidAnswer = Literal["count", "length", "nan"]
+
+
+def slow_reader(question: str, texts: object) -> str:
+    """A palace's reader that takes longer than a turn of a second, as a small model on a laptop does."""
+    time.sleep(1.5)
+    return "it names a month"
 
 
 class HashEmbedder:

@@ -44,6 +44,11 @@ FAIR_SHARE = 0.5
 TELLING = 1.0
 
 
+def consulting(reader: object) -> Step:
+    """The step of consulting a palace: one with a reader has its model's time."""
+    return "recall" if reader is None else "model"
+
+
 class MemorySkipped(HTMError):
     """Memory was not asked in this turn: it did not answer a moment ago, or the turn has no time left."""
 

@@ -39,7 +39,7 @@ from htm_core.palace.tool_replies import PalaceToolReplies
 from htm_core.rules.detection.detect import Detection
 from htm_core.rules.grounding.grounding import ANSWER, LESS, NAME_BOTH, Contradiction, Evidence, Grounding, Layer
 from htm_core.rules.places import Drawer, Placed, Room
-from htm_core.rules.text.fence import escape, indented, label, new_token, one_line, source
+from htm_core.rules.text.fence import Fence, escape, indented, label, new_token, one_line, source
 from htm_core.rules.working_memory.context import assemble
 from htm_core.types import AppliedTimeframe, Hit, Item, Match, Mention, Node, Recall
 from tests.conftest import Make, many
@@ -473,6 +473,10 @@ def test_a_token_is_new_each_time_and_has_at_least_48_bits() -> None:
     assert 26**11 > 2**48
     assert new_token(lambda size: bytes(size)) == "a" * 11
     assert len({new_token(lambda size, at=at: bytes([at] * size)) for at in range(256)}) == 256
+
+
+def test_a_fence_has_its_tag_and_token_at_both_ends() -> None:
+    assert Fence("memory", TOKEN).enclose("Data.", "- x") == f"<memory-{TOKEN}>\nData.\n- x\n</memory-{TOKEN}>"
 
 
 def test_a_long_hostile_text_takes_time_in_proportion() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import pickle
 import re
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -24,7 +23,7 @@ from htm_core.palace.tool_replies import NO_PALACE
 from htm_llamaindex import HTMMemory, HTMPalaceToolSpec
 from htm_llamaindex.grounding import WARNING
 from tests.llamaindex.models import Scripted, calls, said
-from tests.stand_ins import HashEmbedder
+from tests.stand_ins import HashEmbedder, slow_reader
 
 FACT = "The heron project ships in May."
 QUESTION = "When does our heron project ship?"
@@ -262,11 +261,7 @@ def test_a_copy_that_was_serialised_still_consults_as_strictly(palace: Palace) -
 def test_a_reader_may_take_longer_than_a_turn_waits_for_memory(palace: Palace, enforce: str) -> None:
     """A small model on a laptop reads for ten seconds: that says nothing of the database, and no recall is left out for it."""
 
-    def slow(question: str, texts: object) -> str:
-        time.sleep(1.5)
-        return "it names a month"
-
-    reading = Palace(palace.memory, reader=slow)
+    reading = Palace(palace.memory, reader=slow_reader)
     reading.file(FACT, **PLACE)
     chat = opened(reading, enforce=enforce, timeout=1.0)
     shown = evidence_in(chat.get(QUESTION))

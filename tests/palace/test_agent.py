@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from htm_core.palace import MISS, Palace
 from htm_langchain import HTMMemoryMiddleware
 from tests.langchain.models import scripted
 from tests.palace.conftest import Build
+from tests.stand_ins import slow_reader
 
 FACT = "The heron project ships in May."
 QUESTION = "When does our heron project ship?"
@@ -64,11 +64,7 @@ def test_advise_tells_the_model_of_a_miss_and_lets_it_answer(palace: Palace) -> 
 def test_a_reader_may_take_longer_than_a_turn_waits_for_memory(palace: Palace, enforce: str) -> None:
     """A small model on a laptop reads for ten seconds: that says nothing of the database, and no recall is left out for it."""
 
-    def slow(question: str, texts: object) -> str:
-        time.sleep(1.5)
-        return "it names a month"
-
-    reading = Palace(palace.memory, reader=slow)
+    reading = Palace(palace.memory, reader=slow_reader)
     reading.file(FACT, room="projects", drawer="heron")
     answering = agent(reading, scripted("In May [1]."), enforce=enforce, timeout=1.0)
     assert said(answering, QUESTION).response_metadata["htm_grounding"]["verdict"] == "grounded"
