@@ -19,7 +19,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -34,7 +34,7 @@ from htm_core import shutdown
 from tests.palace.labelled_prompts import wilson
 
 from .arms import ALL, ARMS, EVIDENCE, HTM, NOTHING_ARM, Tools
-from .cases import FACTS, NOTHING, Case, all_cases, limited
+from .cases import FACTS, NOTHING, Case, all_cases, asking, limited
 from .judged import RIGHT, WRONG, Outcome, judge
 from .picture import picture
 from .relay import Relay
@@ -66,8 +66,7 @@ def main() -> None:
     cases = limited(all_cases(locomo_path=given.locomo, longmemeval_path=given.longmemeval, now=NOW), given.limit)
     if given.sets:
         names = chosen({each.set for case in cases for each in case.asked}, given.sets)
-        kept = [replace(case, asked=[each for each in case.asked if each.set in names]) for case in cases]
-        cases = [case for case in kept if case.asked]
+        cases = asking(cases, lambda each: each.set in names)
     began, answered = time.monotonic(), list[Answered]()
     with home(None), temporary_server() as dsn, Relay(given.model, given.cache) as relay:
         embedder = CachedEmbedder(given.cache.with_suffix(".vectors"))

@@ -174,7 +174,7 @@ class EvidenceAndFormer(Evidence):
         """What is shown, oldest first."""
         said = [line_of(each) for each in case.messages if each.role == "user"]
         former = [line for line in said if judge(line, question.former) == RIGHT and line not in question.evidence]
-        return [*former, *question.evidence] if question.former else question.evidence
+        return [*former, *question.evidence]
 
 
 # -- htm-memory by each adapter ---------------------------------------------------------------------------------------

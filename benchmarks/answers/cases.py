@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -222,7 +222,12 @@ def limited(cases: Sequence[Case], most: int) -> list[Case]:
         (name, id) for name, ids in by_set.items()
         for id in random.Random(SEED).sample(ids, min(most, len(ids)))
     }  # fmt: skip
-    chosen = [replace(case, asked=[each for each in case.asked if (each.set, each.id) in kept]) for case in cases]
+    return asking(cases, lambda each: (each.set, each.id) in kept)
+
+
+def asking(cases: Sequence[Case], holds: Callable[[Asked], bool]) -> list[Case]:
+    """The cases with the questions for which it holds; without those that then have none."""
+    chosen = [replace(case, asked=[each for each in case.asked if holds(each)]) for case in cases]
     return [case for case in chosen if case.asked]
 
 

@@ -20,7 +20,8 @@ from types import TracebackType
 from typing import Any, Self
 
 SECONDS = 900.0
-# The letters of a fence's name are drawn anew for each turn: one and the same here, so that equal requests are equal.
+# The letters of a fence's name are drawn anew for each turn: the same here, of as many
+# tokens as most, so that equal requests are equal.
 _LETTERS = b"jhqwzmplxtk"
 _FENCE = re.compile(rb"([a-z_]+-)[a-z]{11}(?=>)")
 
