@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 
 from benchmarks.near_duplicates import SEED, TEMPLATES, filled
 from htm_core import Memory, Settings
-from htm_core.operations import recall as recall_module
+from htm_core.operations import searches
 from tests.stand_ins import HashEmbedder
 
 EARLIER = datetime(2026, 1, 1, tzinfo=UTC)
@@ -36,14 +36,14 @@ def p50(work: Callable[[], object], calls: int = CALLS) -> float:
 
 def in_turns(work: Callable[[], object], calls: int = CALLS) -> tuple[float, float]:
     """The median times of recalls without the step and with it, in turns, so that both have one load."""
-    whole, spent = recall_module.as_one, {False: list[float](), True: list[float]()}
+    whole, spent = searches.as_one, {False: list[float](), True: list[float]()}
     for call in range(2 * calls):
         with_step = bool(call % 2)
-        recall_module.as_one = whole if with_step else lambda _engine, _connection, _query, hits: list(hits)
+        searches.as_one = whole if with_step else lambda _engine, _connection, _query, hits: list(hits)
         begun = time.perf_counter()
         work()
         spent[with_step].append(1e3 * (time.perf_counter() - begun))
-    recall_module.as_one = whole
+    searches.as_one = whole
     return statistics.median(spent[False]), statistics.median(spent[True])
 
 

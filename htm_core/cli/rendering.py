@@ -100,9 +100,9 @@ def speaker(mention: Mention | None) -> str:
 
 
 def timings_line(found: Recall) -> str:
-    """How long the parts of a recall took."""
-    spent = found.timings
-    return f"{spent.embedding:.0f} ms for the embedding, {spent.sql:.0f} ms for the search"
+    """How long the parts of a recall took, and which steps after the search changed something."""
+    spent, steps = found.timings, f"; then: {', '.join(found.steps)}" if found.steps else ""
+    return f"{spent.embedding:.0f} ms for the embedding, {spent.sql:.0f} ms for the search{steps}"
 
 
 def context_panel(context: Context, *, budget: int, longest: int = 100_000, more: str | None = None) -> Panel:

@@ -166,7 +166,7 @@ class PalaceContext:
             where={"palace": kind}, robot=None, session=None, min_score=0.0, hold=False, explain=False,
         )  # fmt: skip
         alone = query.signal_weights.model_copy(update=dict.fromkeys(AROUND, 0.0))
-        found = recall.answer(engine, replace(query, signal_weights=alone), alone=True)
+        found = recall.answer(engine, replace(query, signal_weights=alone, with_plugs=False))
         if not found.hits:
             return [], found.degraded
         known = self.by_nodes([UUID(hit.node.id) for hit in found], kind=kind)

@@ -86,6 +86,8 @@ class RecallQuery:
     words that memories may spell otherwise, `added` those that are searched for beside the text. `asked` is what a long query
     asks, where `text` is the first of its parts; None where the text is all of it. `then` are the times that it asks about, where
     they are over; `asks_a_time_alone` says that it names nothing else, and that they count from now, as "yesterday" does.
+    `corrections` has its words that were replaced, `degraded` says why it has no embedding. Without plugs, expander and reranker
+    are left out.
     """
 
     query: str
@@ -117,6 +119,14 @@ class RecallQuery:
     question_words: QuestionWords | None = field(default=None, compare=False)
     model: str
     asked: AskedParts | None = None
+    corrections: Mapping[str, str] = field(default_factory=dict)
+    degraded: str | None = None
+    with_plugs: bool = True
+
+    @property
+    def question(self) -> str:
+        """What the query asks: all of it, or the parts of a long one that do."""
+        return self.query if self.asked is None else self.asked.words
 
     @property
     def of_everybody(self) -> bool:

@@ -136,6 +136,7 @@ class Recall(Sequence[Hit]):
     `corrections` has the words of the query that no memory has, each with what was searched for instead or as well;
     with mode="text" they are said alone, and only the words that were given are searched for.
     `searched` has the parts of a long query that ask, where these were searched for and the rest beside them; else it is empty.
+    `steps`, with explain=True, has the names of the steps after the search that changed a hit or its place, in their order.
     """
 
     query: str
@@ -146,6 +147,7 @@ class Recall(Sequence[Hit]):
     timings: Timings = field(default_factory=Timings)
     corrections: Mapping[str, str] = field(default_factory=dict)
     searched: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
 
     @property
     def searched_note(self) -> str | None:

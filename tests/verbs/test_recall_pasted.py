@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from htm_core import Memory
-from htm_core.operations import recall as operations
+from htm_core.operations import searches
 from htm_core.rules.text.asked import ends_of
 from htm_core.store.search import RecallQuery
 from tests.conftest import Make
@@ -75,8 +75,8 @@ def test_a_time_in_the_paste_is_not_the_time_that_is_asked_for(memory: Memory) -
 def test_an_ordinary_question_is_searched_for_as_before(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     """One search, of the whole text."""
     seen: list[RecallQuery] = []
-    find = operations._find
-    monkeypatch.setattr(operations, "_find", lambda engine, query: (seen.append(query), find(engine, query))[1])
+    find = searches._search_for_one
+    monkeypatch.setattr(searches, "_search_for_one", lambda engine, query: (seen.append(query), find(engine, query))[1])
     question = "Who is my dentist? " + "x" * 300
     found = memory.recall(question, hold=False)
     assert found.searched == ()

@@ -1,0 +1,116 @@
+"""A query as the database takes it: its words, the speakers that it names, its embedding, and what they weigh by."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..engine.engine import Engine
+from ..errors import ModelError
+from ..rules.ranking import Weights, weights_for
+from ..rules.text import query_signals
+from ..rules.text.passages import lexical_query
+from ..rules.text.phrases import quoted_phrases
+from ..store.search import RecallQuery
+from .fresh_vectors import make_fresh_vectors
+
+if TYPE_CHECKING:
+    from ..rules.word_vectors import QuestionWords
+
+_log = logging.getLogger("htm.recall")
+
+# How much the vector's score counts beside the words'; measured in docs/why/signals.md.
+VECTOR_SHARE = 0.4
+
+
+def complete(engine: Engine, query: RecallQuery, *, speakers: Mapping[str, str] | None = None) -> RecallQuery:
+    """A query with all that its text says. When the embedder fails it has no embedding, and `degraded` says why.
+
+    `speakers` are those of its names that speak, as they are written; None where that is to be guessed from what earlier recalls
+    have seen. They decide what is embedded, and the search itself tells them. What this process has just written gets its vector
+    now. Raises `ModelError` for mode="vector" without an embedding.
+    """
+    forms = name_forms(query)
+    if speakers is None:
+        seen = engine.database.known_speakers
+        speakers = query_signals.named(forms, seen.guess(engine.tenant, query.filters.owners, forms))
+    query = replace(
+        query,
+        forms=tuple(forms),
+        speakers=tuple(speakers),
+        words=None if query.mode == "vector" else lexical_query(" ".join((query.text, *query.added))),
+        phrases=quoted_phrases(query.text),
+    )
+    embedding, words, degraded = _embed(engine, query, written=tuple(speakers.values()))
+    if embedding is not None:
+        make_fresh_vectors(engine, query)
+    if query.mode == "vector" and embedding is None:
+        raise ModelError(f"expected a vector for mode='vector', but {degraded}; use mode='hybrid', or fix the embedder")
+    return replace(
+        query,
+        embedding=embedding,
+        degraded=degraded,
+        question_words=words,
+        # A vector says as much as the model knows of the question's words.
+        vector_share=VECTOR_SHARE * (1.0 if words is None else words.known),
+        ranking=_ranking(engine, query, embedding),
+        ranking_with_words=None if words is None else _ranking(engine, query, embedding, words=True),
+    )
+
+
+def without_embedding(query: RecallQuery, why: str) -> RecallQuery:
+    """The query for a search by words alone."""
+    return replace(
+        query, embedding=None, question_words=None, ranking=None, ranking_with_words=None, degraded=_words_alone(why)
+    )
+
+
+def name_forms(query: RecallQuery) -> dict[str, str]:
+    """The words of a query that may name a speaker, each as it is written."""
+    return query_signals.name_forms(query.text) if query.signal_weights.speaker else {}
+
+
+def _words_alone(why: str) -> str:
+    return f"Only words were searched: {why}"
+
+
+def _embed(
+    engine: Engine, query: RecallQuery, *, written: Sequence[str]
+) -> tuple[Sequence[float] | None, QuestionWords | None, str | None]:
+    """The query's embedding and the vectors of its words, or None and why there is none; the mode "text" needs none."""
+    if query.mode == "text":
+        return None, None, None
+    text = query_signals.in_first_person(query.text, written, language=engine.settings.language)
+    try:
+        if _compares_words(engine, query):
+            embedding, words = engine.embedder.query_with_words(text)
+        else:
+            embedding, words = engine.embedder.query(text), None
+        if query.mode != "vector" and not any(embedding):
+            return None, None, _words_alone(f"the embedder {query.model} answered the question with zeros")
+        return embedding, words, None
+    except ModelError as error:
+        _log.warning("recall by words alone: %s", type(error).__name__)
+        return None, None, f"Only words were searched, since the embedder {query.model} failed: {error}"
+
+
+def _compares_words(engine: Engine, query: RecallQuery) -> bool:
+    """Whether the vectors of words count: where scores do, and where the nearest neighbours alone are not what is asked for."""
+    return (
+        engine.settings.word_vectors
+        and query.signal_weights.interaction > 0
+        and query.words is not None
+        and engine.settings.fusion == "scores"
+    )
+
+
+def _ranking(
+    engine: Engine, query: RecallQuery, embedding: Sequence[float] | None, *, words: bool = False
+) -> Weights | None:
+    """What the ranker weighs by; None where it has learned nothing: it compares meaning and words, and the sum of their parts."""
+    if embedding is None or query.words is None or engine.settings.fusion == "ranks":
+        return None
+    share = query.signal_weights.ranker
+    return weights_for(query.text, share=share, words=words) if share else None
