@@ -24,9 +24,10 @@ from typing import Any
 from rich.progress import track
 
 from benchmarks import chats, recalled
+from benchmarks.present.__main__ import as_case
 from benchmarks.present.dialogues import by_others
 from benchmarks.retrieval import home
-from benchmarks.retrieval_sets import Case, Message, Question
+from benchmarks.retrieval_sets import Case
 from benchmarks.retrieval_systems import drafts
 from htm_core import Memory, Recall, Settings, shutdown
 from htm_core.integration.overview import hits_block
@@ -63,13 +64,7 @@ def forms(case: Case) -> dict[str, tuple[Options, Options]]:
 
 def cases() -> Iterator[Case]:
     """Conversations of several authors: dialogues with changes, chats about a project, facts with small talk, an evaluator's."""
-    for dialogue in islice(by_others(held_out=False), DIALOGUES):
-        messages = [
-            Message(unit=str(place), content=each.content, session=str(each.session), role=each.role, at=each.at)
-            for place, each in enumerate(dialogue.said)
-        ]
-        questions = [Question(id=each.text, text=each.text, kind="", gold={}) for each in dialogue.asked]
-        yield Case(name=dialogue.id, messages=messages, questions=questions, now=dialogue.now)
+    yield from map(as_case, islice(by_others(held_out=False), DIALOGUES))
     yield from (chats.read(path) for path in sorted(chats.HERE.glob("*.txt"))[:2])
     yield from islice(recalled.facts(groups_in_one=8), 1)
     yield from islice(recalled.evaluator("evaluator_one"), 1)

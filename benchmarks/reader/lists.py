@@ -21,6 +21,7 @@ from rich.progress import track
 
 from benchmarks import chats, recalled
 from benchmarks.present import dialogues
+from benchmarks.present.__main__ import as_case
 from benchmarks.retrieval import home
 from benchmarks.retrieval_sets import TURN, Case, Message, Question, joined, locomo, longmemeval, shortened
 from benchmarks.retrieval_systems import CachedEmbedder, CaseMemory
@@ -86,25 +87,15 @@ def together(read: Iterator[dialogues.Dialogue]) -> Iterator[dialogues.Dialogue]
 
 def changing(dialogue: dialogues.Dialogue) -> Case:
     """A dialogue in which something changes; a question for what holds now also knows what stated the former value."""
-    messages = [
-        Message(
-            unit=f"{dialogue.id}:{place}", content=each.content, session=f"{dialogue.id}:{each.session}", role=each.role,
-            at=each.at,
-        )
-        for place, each in enumerate(dialogue.said)
-    ]  # fmt: skip
-
-    def units(places: Sequence[int] | frozenset[int]) -> frozenset[str]:
-        return frozenset(f"{dialogue.id}:{place}" for place in places)
-
-    changed = {dialogues.PRESENT: dialogues.PAST, dialogues.PAST: dialogues.PRESENT}
+    case, changed = as_case(dialogue), {dialogues.PRESENT: dialogues.PAST, dialogues.PAST: dialogues.PRESENT}
+    if "+" in dialogue.id:  # of several dialogues in one it is not known which marks belong together
+        return case
     questions = []
-    for place, asked in enumerate(dialogue.asked):
-        others = [at for at, each in enumerate(dialogue.said) if each.mark == changed.get(asked.kind, "")]
-        alone = "+" not in dialogue.id  # of several dialogues in one it is not known which marks belong together
-        gold = {TURN: units(asked.gold)} | ({FORMERLY: units(others)} if others and alone else {})
-        questions.append(Question(id=f"{dialogue.id}.{place}", text=asked.text, kind=asked.kind, gold=gold))
-    return Case(name=dialogue.id, messages=messages, questions=questions, now=dialogue.now)
+    for question in case.questions:
+        other = changed.get(question.kind, "")
+        units = frozenset(str(place) for place, each in enumerate(dialogue.said) if each.mark == other)
+        questions.append(replace(question, gold={**question.gold, FORMERLY: units}))
+    return replace(case, questions=questions)
 
 
 def near(half: str) -> Iterator[Case]:

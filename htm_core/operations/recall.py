@@ -29,7 +29,7 @@ from .local_times import local_hits, local_mentions
 from .named_times import moments, times_of
 from .present import CONSIDERED, may_put_present_first, present_answer_first
 from .reranking import reranked
-from .searches import SMALLEST_POOL, search
+from .searches import NO_SIGNALS, SMALLEST_POOL, search
 from .stages import Stage, in_stages, on_hits
 from .supersession import edges_around, present_first
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from ..models.rerankers import CheckedReranker
 
 SMALLEST_VECTOR_POOL = 20  # candidates of mode="vector", where they are the answer; several may be passages of one node
-NO_SIGNALS = Signals(**dict.fromkeys(Signals.model_fields, 0.0))
 
 
 def prepare(

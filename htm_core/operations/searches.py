@@ -141,9 +141,9 @@ class _Searched:
 
 def _search_for_one(engine: Engine, query: RecallQuery) -> Recall:
     """What a query finds: one search, as long as there is no reason for another, and the stages after it."""
-    language, began = engine.settings.language.rpartition(".")[2], time.perf_counter()
+    began = time.perf_counter()
     if engine.settings.spelling and query.mode != "vector":
-        query = replace(query, doubtful=spelling.doubtful(query.text, language=language))
+        query = replace(query, doubtful=spelling.doubtful(query.text, language=_language(engine)))
     wanted, spent, asked = query.limit, list[Timings](), complete(engine, query)
     while True:
         completed = time.perf_counter()
@@ -212,8 +212,12 @@ def _meant(engine: Engine, searched: _Searched) -> spelling.Mended | None:
     similar = searched.result.similar_words if searched.result else {}
     if not similar:
         return None
-    language = engine.settings.language.rpartition(".")[2]
-    return spelling.mended(searched.query.text, similar, asked=searched.query.doubtful, language=language)
+    return spelling.mended(searched.query.text, similar, asked=searched.query.doubtful, language=_language(engine))
+
+
+def _language(engine: Engine) -> str:
+    """The language of memories without the schema of its configuration."""
+    return engine.settings.language.rpartition(".")[2]
 
 
 def _with_its_speakers(engine: Engine, searched: _Searched) -> RecallQuery | None:
