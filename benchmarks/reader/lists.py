@@ -54,14 +54,15 @@ def sets(*, locomo_path: Path | None, longmemeval_path: Path | None) -> dict[str
         "worlds": Set(lambda: (worlds.as_case(each) for each in worlds.read(worlds.FILES["development"]))),
         "facts": Set(lambda: recalled.facts(groups_in_one=4)),
         "paraphrases": Set(lambda: recalled.paraphrases(sessions=21)),
-        "near": Set(lambda: near("training")),
+        "near": Set(lambda: near("near-a", "near-b")),
         "dialogues-unseen": Set(lambda: groups(half=chats.TEST), trained=False),
         "technical-unseen": Set(lambda: chats.chats(kind=chats.TECHNICAL, half=chats.TEST), trained=False),
         "present-unseen": Set(lambda: map(changing, dialogues.by_others(held_out=True)), trained=False),
         "present-unseen-together": Set(
             lambda: map(changing, together(dialogues.by_others(held_out=True))), trained=False
         ),
-        "near-unseen": Set(lambda: near("unseen"), trained=False),
+        "near-unseen": Set(lambda: near("near-unseen"), trained=False),
+        "palace-unseen": Set(lambda: near("palace-held-out"), trained=False),
     }
     if locomo_path:
         known["LoCoMo"] = Set(lambda: locomo(locomo_path), trained=False)
@@ -98,11 +99,10 @@ def changing(dialogue: dialogues.Dialogue) -> Case:
     return replace(case, questions=questions)
 
 
-def near(half: str) -> Iterator[Case]:
-    """Small memories of look-alikes, with questions of which half have no answer: near.jsonl and near-unseen.jsonl."""
-    for path in sorted(HERE.glob("near-unseen*.jsonl" if half == "unseen" else "near-[a-t]*.jsonl")):
-        for row in recalled.rows(path):
-            yield _small(row)
+def near(*names: str) -> Iterator[Case]:
+    """Small memories of look-alikes, with questions of which half have no answer."""
+    for name in names:
+        yield from map(_small, recalled.rows(HERE / f"{name}.jsonl"))
 
 
 def _small(row: Mapping[str, Any]) -> Case:

@@ -1,0 +1,103 @@
+"""Write a trained reader as ONNX with weights of 8 bits: `python -m benchmarks.reader.export FOLDER`. Needs torch and onnx.
+
+FOLDER/NAME.pt becomes FOLDER/NAME.onnx. The vectors of words, which training leaves as they are, stay in the embedded model's file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import torch
+from numpy.typing import NDArray
+from onnxruntime.quantization import QuantType, quantize_dynamic
+from torch import Tensor, nn
+
+from benchmarks.reader.model import LONGEST, VOCABULARY, WIDTH, Pairs, Reader, base, batch
+
+MATRICES = "model.safetensors"
+WORDS = "embeddings.word_embeddings.weight"
+ASKED = "Where do I live?"
+SAID = {"who": "user", "at": "2026-03-02T09:00:00+00:00", "passage": "We moved to Bristol.", "before": "user: hi"}
+
+
+def main() -> None:
+    """Export, and say how far the form of 8 bits is from the reader in torch."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--name", default="reader")
+    parser.add_argument("--apart", type=int, default=2)
+    parser.add_argument(
+        "--seven-bits", action="store_true", help="weights that no processor's integer products overflow"
+    )
+    given = parser.parse_args()
+    reader = trained(given.folder / f"{given.name}.pt", apart=given.apart)
+    reader.positions = nn.Embedding.from_pretrained(reader.positions.weight[:LONGEST].clone())
+    tokens, parts = batch([Pairs().of(ASKED, SAID), Pairs().of(ASKED, {**SAID, "before": ""})])
+    with tempfile.TemporaryDirectory() as temporary:
+        exact, small = Path(temporary) / "exact.onnx", Path(temporary) / "small.onnx"
+        free = {name: {0: "pairs", 1: "tokens"} for name in ("tokens", "parts")} | {"logits": {0: "pairs"}}
+        torch.onnx.export(
+            reader, (tokens, parts), str(exact), input_names=["tokens", "parts"], output_names=["logits"], dynamic_axes=free,
+            opset_version=17, dynamo=False,
+        )  # fmt: skip
+        quantize_dynamic(
+            exact, small, weight_type=QuantType.QInt8, per_channel=True, reduce_range=given.seven_bits,
+            op_types_to_quantize=["MatMul", "Gemm"],
+        )  # fmt: skip
+        model = onnx.load(small)
+    words_stay_in(model, base() / MATRICES)
+    path = given.folder / f"{given.name}.onnx"
+    path.write_bytes(model.SerializeToString())
+    with torch.no_grad():
+        wanted = reader(tokens, parts).numpy()
+    off = np.abs(run(path, tokens, parts) - wanted).max()
+    print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB, off by at most {off:.3f}")
+
+
+def trained(path: Path, *, apart: int) -> Reader:
+    """A reader with these weights."""
+    weights = torch.load(path)
+    layers = 1 + max(int(name.split(".")[1]) for name in weights if name.startswith("layers."))
+    reader = Reader(layers, apart)
+    reader.load_state_dict(weights)
+    return reader.eval()
+
+
+def words_stay_in(model: Any, file: Path) -> None:
+    """Have the vectors of words read from the embedded model's file."""
+    with file.open("rb") as opened:
+        length = int.from_bytes(opened.read(8), "little")
+        first, end = json.loads(opened.read(length))[WORDS]["data_offsets"]
+    [words] = [each for each in model.graph.initializer if list(each.dims) == [VOCABULARY, WIDTH]]
+    words.ClearField("raw_data")
+    words.data_location = onnx.TensorProto.EXTERNAL
+    place = {"location": file.name, "offset": str(8 + length + first), "length": str(end - first)}
+    for key, value in place.items():
+        entry = words.external_data.add()
+        entry.key, entry.value = key, value
+
+
+def session(path: Path, *, threads: int = 2) -> onnxruntime.InferenceSession:
+    """A session of an exported reader."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(base()))
+    return onnxruntime.InferenceSession(path.read_bytes(), options)
+
+
+def run(path: Path, tokens: Tensor, parts: Tensor) -> NDArray[np.float32]:
+    """The logits of an exported reader."""
+    outputs: Sequence[NDArray[np.float32]] = session(path).run(None, {"tokens": tokens.numpy(), "parts": parts.numpy()})
+    return outputs[0]
+
+
+if __name__ == "__main__":
+    main()
