@@ -62,16 +62,18 @@ def test_messages_have_known_kinds_and_pairs_known_labels() -> None:
 
 
 def test_a_small_memory_becomes_a_case_whose_questions_know_the_former_value() -> None:
-    [first, *_] = lists.near("unseen")
+    [first, *_] = lists.near("near-unseen")
     assert first.messages[0].at is not None
     assert all(message.at is not None and message.at < first.now for message in first.messages)
-    found = [question for case in lists.near("training") for question in case.questions if question.kind == "present"]
+    found = [
+        question for case in lists.near("near-a", "near-b") for question in case.questions if question.kind == "present"
+    ]
     assert any(question.gold[lists.FORMERLY] for question in found)
     assert all(question.gold[TURN].isdisjoint(question.gold[lists.FORMERLY]) for question in found)
 
 
 def test_each_case_gets_questions_that_nothing_answers_and_always_the_same() -> None:
-    case = next(lists.near("training"))
+    case = next(lists.near("near-a", "near-b"))
     texts = lists.foreign(trained=True)
     twice = [lists.with_foreign(case, texts) for _ in range(2)]
     assert twice[0].questions == twice[1].questions
