@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from htm_core.models.minilm.graph import HEADS, LAYERS, WIDTH
-from htm_core.models.minilm.model import _batches, _tokenizer
+from htm_core.models.minilm.model import _batches, tokenizer
 from htm_core.models.minilm.safetensors import Tensors
 
 Array = NDArray[np.float32]
@@ -31,7 +31,7 @@ class NumpyMiniLM:
     """The same network with numpy's matrix products."""
 
     def __init__(self, folder: Path) -> None:
-        self.tokenizer = _tokenizer(folder / "tokenizer.json")
+        self.tokenizer = tokenizer(folder / "tokenizer.json")
         self.tensors = Tensors(folder / "model.safetensors")
         self.words = self.tensors.array("embeddings.word_embeddings.weight")
         segment = self.tensors.array("embeddings.token_type_embeddings.weight")[0]

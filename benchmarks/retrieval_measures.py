@@ -1,4 +1,4 @@
-"""Measures of a ranking: the share of the evidence that was found, and its confidence interval."""
+"""Measures of a ranking: the share of the evidence that was found, its confidence interval, and how well scores separate."""
 
 from __future__ import annotations
 
@@ -24,3 +24,12 @@ def interval(values: Sequence[float], *, seed: int = 0) -> tuple[float, float, f
     draws = np.random.default_rng(seed).integers(len(given), size=(RESAMPLES, len(given)))
     low, high = np.percentile(given[draws].mean(axis=1), [2.5, 97.5])
     return float(given.mean()), float(low), float(high)
+
+
+def auc(high: Sequence[float], low: Sequence[float]) -> float | None:
+    """The chance that one of the first is above one of the second; None without both."""
+    if not high or not low:
+        return None
+    below = np.sort(np.array(low))
+    left, right = np.searchsorted(below, high, "left"), np.searchsorted(below, high, "right")
+    return float((left + right).mean() / 2 / len(below))

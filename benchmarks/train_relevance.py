@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from benchmarks import retrieval_sets
 from benchmarks.recalled import ANSWERABLE, FOREIGN_KIND, Recalled, evaluator, facts, paraphrases, published, recalled
 from benchmarks.retrieval import home
+from benchmarks.retrieval_measures import auc
 from benchmarks.retrieval_systems import CachedEmbedder
 from htm_core.rules.relevance import WITH_VECTOR, WORDS_ALONE, features, relevance
 from htm_core.types import Match
@@ -139,15 +140,6 @@ def separation(found: Sequence[Recalled], *, alone: bool) -> str:
     parts = [auc([g for g, y in hits if y], [g for g, y in hits if not y])]
     parts += [auc(right, best.get(kind, [])) for kind in (FOREIGN_KIND, "near_miss")]
     return " | ".join("  -  " if part is None else f"{part:.3f}" for part in parts)
-
-
-def auc(high: Sequence[float], low: Sequence[float]) -> float | None:
-    """The chance that one of the first is above one of the second; None without both."""
-    if not high or not low:
-        return None
-    below = np.sort(np.array(low))
-    left, right = np.searchsorted(below, high, "left"), np.searchsorted(below, high, "right")
-    return float((left + right).mean() / 2 / len(below))
 
 
 def reliability(found: Sequence[Recalled], *, alone: bool) -> str:

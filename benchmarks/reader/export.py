@@ -6,9 +6,9 @@ FOLDER/NAME.pt becomes FOLDER/NAME.onnx. The vectors of words, which training le
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from torch import Tensor, nn
 
-from benchmarks.reader.model import LONGEST, VOCABULARY, WIDTH, Pairs, Reader, base, batch
+from benchmarks.reader.model import LONGEST, VOCABULARY, WIDTH, WORD_VECTORS, Pairs, Reader, batch
+from htm_core.models.minilm.safetensors import Tensors
+from htm_core.models.minilm.weights import MATRICES, obtain
 
-MATRICES = "model.safetensors"
-WORDS = "embeddings.word_embeddings.weight"
 ASKED = "Where do I live?"
 SAID = {"who": "user", "at": "2026-03-02T09:00:00+00:00", "passage": "We moved to Bristol.", "before": "user: hi"}
 
@@ -33,12 +33,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--name", default="reader")
-    parser.add_argument("--apart", type=int, default=2)
     parser.add_argument(
         "--seven-bits", action="store_true", help="weights that no processor's integer products overflow"
     )
     given = parser.parse_args()
-    reader = trained(given.folder / f"{given.name}.pt", apart=given.apart)
+    reader = trained(given.folder / f"{given.name}.pt")
     reader.positions = nn.Embedding.from_pretrained(reader.positions.weight[:LONGEST].clone())
     tokens, parts = batch([Pairs().of(ASKED, SAID), Pairs().of(ASKED, {**SAID, "before": ""})])
     with tempfile.TemporaryDirectory() as temporary:
@@ -53,7 +52,7 @@ def main() -> None:
             op_types_to_quantize=["MatMul", "Gemm"],
         )  # fmt: skip
         model = onnx.load(small)
-    words_stay_in(model, base() / MATRICES)
+    words_stay_in(model, Tensors(obtain() / MATRICES))
     path = given.folder / f"{given.name}.onnx"
     path.write_bytes(model.SerializeToString())
     with torch.no_grad():
@@ -62,34 +61,33 @@ def main() -> None:
     print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB, off by at most {off:.3f}")
 
 
-def trained(path: Path, *, apart: int) -> Reader:
+def trained(path: Path) -> Reader:
     """A reader with these weights."""
     weights = torch.load(path)
     layers = 1 + max(int(name.split(".")[1]) for name in weights if name.startswith("layers."))
-    reader = Reader(layers, apart)
+    reader = Reader(layers)
     reader.load_state_dict(weights)
     return reader.eval()
 
 
-def words_stay_in(model: Any, file: Path) -> None:
+def words_stay_in(model: Any, tensors: Tensors) -> None:
     """Have the vectors of words read from the embedded model's file."""
-    with file.open("rb") as opened:
-        length = int.from_bytes(opened.read(8), "little")
-        first, end = json.loads(opened.read(length))[WORDS]["data_offsets"]
+    span = tensors.span(WORD_VECTORS)
     [words] = [each for each in model.graph.initializer if list(each.dims) == [VOCABULARY, WIDTH]]
     words.ClearField("raw_data")
     words.data_location = onnx.TensorProto.EXTERNAL
-    place = {"location": file.name, "offset": str(8 + length + first), "length": str(end - first)}
-    for key, value in place.items():
+    for key, value in asdict(span).items():
         entry = words.external_data.add()
-        entry.key, entry.value = key, value
+        entry.key, entry.value = key, str(value)
 
 
-def session(path: Path, *, threads: int = 2) -> onnxruntime.InferenceSession:
+def session(path: Path) -> onnxruntime.InferenceSession:
     """A session of an exported reader."""
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(base()))
+    options.intra_op_num_threads = 2
+    options.add_session_config_entry(
+        "session.model_external_initializers_file_folder_path", str(Tensors(obtain() / MATRICES).file.parent)
+    )
     return onnxruntime.InferenceSession(path.read_bytes(), options)
 
 

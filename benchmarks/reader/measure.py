@@ -24,6 +24,7 @@ from benchmarks.reader.export import session
 from benchmarks.reader.lists import FOREIGN, HERE
 from benchmarks.reader.model import ANSWERS, FIRST_KIND, KINDS, OUTPUTS, REPLACES, STATES, Pairs, batch
 from benchmarks.reader.train import HELD_BACK, is_held_out, read
+from benchmarks.retrieval_measures import auc, interval
 from benchmarks.supersession.pairs import HERE as SUPERSESSION
 
 FIRST = 20  # hits that are read
@@ -106,18 +107,10 @@ def newest(row: Row, weight: float, margin: float) -> list[int]:
     return [chosen, *(at for at in order if at != chosen)]
 
 
-def interval(values: Sequence[float]) -> str:
+def percent(values: Sequence[float]) -> str:
     """A mean and its interval, in hundredths."""
-    sample, chance = np.array(values), np.random.default_rng(0)
-    means = sample[chance.integers(0, len(sample), (2000, len(sample)))].mean(1)
-    low, high = np.percentile(means, [2.5, 97.5])
-    return f"{100 * sample.mean():.1f} ({100 * low:.1f} to {100 * high:.1f})"
-
-
-def auc(right: Sequence[float], wrong: Sequence[float]) -> float:
-    """How often one of the first is above one of the second."""
-    a, b = np.array(right)[:, None], np.array(wrong)[None]
-    return float(((a > b) + 0.5 * (a == b)).mean())
+    mean, low, high = (100 * each for each in interval(values))
+    return f"{mean:.1f} ({low:.1f} to {high:.1f})"
 
 
 def main() -> None:
@@ -158,9 +151,8 @@ def sayings(scores: Scores) -> None:
     rows = [*recalled.rows(HERE / "pairs-held-out.jsonl"), *recalled.rows(SUPERSESSION / "test.jsonl")]
     replaces = np.array([row["label"] in ("replaces", "supersedes") for row in rows])
     logits = scores.of_sayings(rows)[:, REPLACES]
-    print(
-        f"AUC of {replaces.sum()} pairs that replace against {(~replaces).sum()}: {auc(logits[replaces], logits[~replaces]):.3f}"
-    )
+    area = auc(logits[replaces].tolist(), logits[~replaces].tolist())
+    print(f"AUC of {replaces.sum()} pairs that replace against {(~replaces).sum()}: {area:.3f}")
     for least in (0.5, 0.8, 0.9, 0.95):
         said = 1 / (1 + np.exp(-logits)) >= least
         print(f"from {least} on: {(said & replaces).sum()} of {replaces.sum()} found, {(said & ~replaces).sum()} false")
@@ -174,7 +166,7 @@ def kinds(scores: Scores) -> None:
         holds, own = np.array([kind in row["kinds"] for row in rows]), logits[:, FIRST_KIND + place]
         said = own >= 0
         found = f"{(said & holds).sum()} of {holds.sum()} found, {(said & ~holds).sum()} of {(~holds).sum()} false"
-        print(f"{kind}: AUC {auc(own[holds], own[~holds]):.3f}; from 0.5 on {found}")
+        print(f"{kind}: AUC {auc(own[holds].tolist(), own[~holds].tolist()):.3f}; from 0.5 on {found}")
 
 
 def best_of(row: Row) -> float:
@@ -208,11 +200,11 @@ def report(name: str, rows: Sequence[Row], weight: float, margin: float, least: 
         for measure in MEASURES.values():
             before = [measure(row, ordered(row, None)) for row in some]
             after = [measure(row, ordered(row, weight)) for row in some]
-            cells.append(f"{interval(before)} | **{interval(after)}**")
+            cells.append(f"{percent(before)} | **{percent(after)}**")
         print(f"| {kind or 'all'}, {len(some)} | {' | '.join(cells)} |")
         if kind == "present":
             first = [first_answers(row, newest(row, weight, margin)) for row in some]
-            print(f"| present, the newest within {margin:g} first | | {interval(first)} |")
+            print(f"| present, the newest within {margin:g} first | | {percent(first)} |")
     kept = sum(best_of(row) >= least for row in answered)
     print(f"| says that something is known: {kept} of {len(answered)} answered | |")
     for kind in UNANSWERED:

@@ -6,17 +6,17 @@ the two, so that training starts from what the base knows.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file
-from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn import functional
+
+from htm_core.models.minilm.model import tokenizer
+from htm_core.models.minilm.safetensors import Tensors
+from htm_core.models.minilm.weights import MATRICES, WORDS, obtain
 
 WIDTH, HEADS, HIDDEN, VOCABULARY, POSITIONS = 384, 12, 1536, 30522, 512
 CLS, SEP = 101, 102
@@ -35,20 +35,16 @@ FIRST_KIND = 3
 OUTPUTS = FIRST_KIND + len(KINDS)
 # Of the base's six: before any training the first hit is right for 0.55 of 75 questions with these, for 0.33 with its lowest four.
 LAYERS = (0, 1, 3, 5)
-
-
-def base() -> Path:
-    """The folder of the embedded model."""
-    return Path(os.environ.get("HTM_MODEL_DIR") or Path.home() / ".htm" / "models" / "all-MiniLM-L6-v2")
+APART = 2  # of them, the lowest, read question and message apart
+WORD_VECTORS = "embeddings.word_embeddings.weight"
 
 
 class Pairs:
     """Pairs of a question and a hit as tokens: [CLS] question [SEP] who, day: passage [SEP] what was said before [SEP]."""
 
     def __init__(self) -> None:
-        self._tokens = Tokenizer.from_file(str(base() / "tokenizer.json"))
+        self._tokens = tokenizer(obtain() / WORDS)
         self._tokens.no_truncation()
-        self._tokens.no_padding()
 
     def ids(self, text: str) -> list[int]:
         """The tokens of a text."""
@@ -97,9 +93,8 @@ def batch(pairs: Sequence[tuple[list[int], list[int]]]) -> tuple[Tensor, Tensor]
 class Reader(nn.Module):
     """Logits for each pair. Input: tokens and parts, each of shape (pairs, tokens); output: (pairs, OUTPUTS)."""
 
-    def __init__(self, layers: int = 4, apart: int = 2) -> None:
+    def __init__(self, layers: int) -> None:
         super().__init__()
-        self.apart = apart
         self.words, self.positions = nn.Embedding(VOCABULARY, WIDTH), nn.Embedding(POSITIONS, WIDTH)
         self.kind = nn.Parameter(torch.zeros(WIDTH))  # of the base's first segment, for all tokens
         self.norm = nn.LayerNorm(WIDTH, eps=1e-12)
@@ -114,7 +109,7 @@ class Reader(nn.Module):
         asking = parts == 0
         apart = together & (asking[:, None, :, None] == asking[:, None, None, :])
         for number, layer in enumerate(self.layers):
-            states = layer(states, apart if number < self.apart else together)
+            states = layer(states, apart if number < APART else together)
         question, passage = _mean(states, parts == 0), _mean(states, parts == 1)
         cosine = (question * passage).sum(-1, keepdim=True)
         beside = torch.cat([states[:, 0], WIDTH**0.5 * question * passage, WIDTH**0.5 * (passage - question)], -1)
@@ -146,26 +141,30 @@ def _mean(states: Tensor, of: Tensor) -> Tensor:
     return functional.normalize((states * of.unsqueeze(-1)).sum(1), dim=-1)
 
 
-def fresh(layers: Sequence[int], apart: int) -> Reader:
+def fresh(layers: Sequence[int]) -> Reader:
     """A reader with the weights of these layers of the base, which answers by the cosine."""
-    reader, base_weights = Reader(len(layers), apart), load_file(base() / "model.safetensors")
+    reader, base = Reader(len(layers)), Tensors(obtain() / MATRICES)
+
+    def its(name: str) -> Tensor:
+        return torch.tensor(base.array(name))
+
     weights = {
-        "words.weight": base_weights["embeddings.word_embeddings.weight"],
-        "positions.weight": base_weights["embeddings.position_embeddings.weight"],
-        "kind": base_weights["embeddings.token_type_embeddings.weight"][0],
+        "words.weight": its(WORD_VECTORS),
+        "positions.weight": its("embeddings.position_embeddings.weight"),
+        "kind": its("embeddings.token_type_embeddings.weight")[0],
     }
     names = {
         "out": "attention.output.dense", "up": "intermediate.dense", "down": "output.dense",
         "norm1": "attention.output.LayerNorm", "norm2": "output.LayerNorm",
     }  # fmt: skip
     for kind in ("weight", "bias"):
-        weights[f"norm.{kind}"] = base_weights[f"embeddings.LayerNorm.{kind}"]
-        for number, theirs in enumerate(layers):
-            of = f"encoder.layer.{theirs}"
-            own = [base_weights[f"{of}.attention.self.{each}.{kind}"] for each in ("query", "key", "value")]
+        weights[f"norm.{kind}"] = its(f"embeddings.LayerNorm.{kind}")
+        for number, layer in enumerate(layers):
+            of = f"encoder.layer.{layer}"
+            own = [its(f"{of}.attention.self.{each}.{kind}") for each in ("query", "key", "value")]
             weights[f"layers.{number}.inner.{kind}"] = torch.cat(own)
-            for mine, its in names.items():
-                weights[f"layers.{number}.{mine}.{kind}"] = base_weights[f"{of}.{its}.{kind}"]
+            for mine, theirs in names.items():
+                weights[f"layers.{number}.{mine}.{kind}"] = its(f"{of}.{theirs}.{kind}")
     missing, unknown = reader.load_state_dict(weights, strict=False)
     assert not unknown, unknown
     assert all(name.startswith(("found", "slope", "offset")) for name in missing), missing

@@ -121,7 +121,6 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--name", default="reader")
     parser.add_argument("--layers", type=int, nargs="+", default=LAYERS, help="layers of the base that it begins with")
-    parser.add_argument("--apart", type=int, default=2, help="layers that read question and message apart")
     parser.add_argument("--frozen", type=int, default=1, help="layers, from the lowest, that stay as they are")
     parser.add_argument("--rate", type=float, default=1.5e-4)
     parser.add_argument("--questions", type=int, default=8, help="questions in a step")
@@ -134,7 +133,7 @@ def main() -> None:
     torch.set_num_threads(given.threads)
     torch.manual_seed(given.seed)
     chance, pairs = Random(given.seed), Pairs()
-    reader = fresh(given.layers, given.apart)
+    reader = fresh(given.layers)
     if given.start:
         reader.load_state_dict(torch.load(given.start))
     for part in (reader.words, reader.positions, reader.norm, *reader.layers[: given.frozen]):

@@ -44,7 +44,7 @@ class MiniLM:
 
     def __init__(self, directory: Path, *, form: Form = "float32", threads: int | None = None) -> None:
         self.model_name = NAME if form == "float32" else f"{NAME}:{form}"
-        self._tokenizer = _tokenizer(directory / WORDS)
+        self._tokenizer = tokenizer(directory / WORDS)
         self._session = _session(Tensors(directory / MATRICES), form, _threads(threads))
         self._outputs = [output.name for output in self._session.get_outputs()]
 
@@ -106,15 +106,15 @@ def _batches(ids: Sequence[list[int]]) -> Iterator[list[int]]:
         yield batch
 
 
-def _tokenizer(path: Path) -> Tokenizer:
+def tokenizer(path: Path) -> Tokenizer:
     """Make BERT's uncased WordPiece tokenizer; it knows no names of special tokens, so that "[SEP]" in a text is plain text."""
     vocabulary = json.loads(path.read_text("utf-8"))["model"]["vocab"]
-    tokenizer = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
-    tokenizer.normalizer = BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = BertPreTokenizer()
-    tokenizer.post_processor = BertProcessing(("[SEP]", vocabulary["[SEP]"]), ("[CLS]", vocabulary["[CLS]"]))
-    tokenizer.enable_truncation(MAX_TOKENS)
-    return tokenizer
+    made = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
+    made.normalizer = BertNormalizer(lowercase=True)
+    made.pre_tokenizer = BertPreTokenizer()
+    made.post_processor = BertProcessing(("[SEP]", vocabulary["[SEP]"]), ("[CLS]", vocabulary["[CLS]"]))
+    made.enable_truncation(MAX_TOKENS)
+    return made
 
 
 def _session(tensors: Tensors, form: Form, threads: int) -> Any:
