@@ -7,7 +7,7 @@
 
 Each line of the file is a dialogue: `messages` with `at`, `session`, `role` and `content`, a `question`, and by their places the
 `present_message` and the `former_messages`. Every dialogue is a user of one tenant, and is asked about by its own user. It is
-asked without the signal "present" and with it, with supersession off, on at the default threshold, and on at two lower ones, all
+asked without the reader and with it, with supersession off, on at the default threshold, and on at two lower ones, all
 on the same memories. `--held-out` takes the dialogues of benchmarks/present by the author from whom nothing was learned,
 `--written` those by the author of the rules.
 
@@ -34,7 +34,7 @@ from benchmarks.retrieval import home
 from benchmarks.retrieval_sets import Case
 from benchmarks.retrieval_systems import CachedEmbedder, CaseMemory
 from benchmarks.supersession.__main__ import share
-from htm_core import Hit, Memory, Settings, Signals, shutdown
+from htm_core import Hit, Memory, Settings, shutdown
 from htm_core.runtime.process import runtime
 
 LIMIT = 10
@@ -110,7 +110,6 @@ def as_rows(dialogue: dialogues.Dialogue) -> Iterator[dict[str, Any]]:
 def ask_dialogues(rows: Sequence[dict[str, Any]]) -> None:
     """Print the table of dialogues."""
     on = Settings(worker="off")
-    without = Settings(worker="off", supersession=None, signals=Signals(present=0.0))
     off = Settings(worker="off", supersession=None)
     remember(rows, on)
     print(
@@ -118,15 +117,15 @@ def ask_dialogues(rows: Sequence[dict[str, Any]]) -> None:
     )
     print("|---|---|---|---|---|---|---|---|")
     lower = [(f"both, from {each}", Settings(worker="off", supersession=each)) for each in LOWER]
-    for name, settings in (
-        ("nothing", without),
-        ("the signal", off),
-        (f"both, from {on.supersession}", on),
-        *lower,
+    for name, settings, reader in (
+        ("nothing", off, False),
+        ("the reader", off, True),
+        (f"both, from {on.supersession}", on, True),
+        *((name, settings, True) for name, settings in lower),
     ):
         counts = Counts()
         for row in rows:
-            ask(row, settings, counts)
+            ask(row, settings, counts, reader=reader)
         print(counts.row(name))
 
 
@@ -148,7 +147,7 @@ class Evidence:
 
 def ask_longmemeval(cases: Iterable[Case], embedder: CachedEmbedder | None, *, others: int | None) -> None:
     """Print the table of LongMemEval's questions, one memory for each."""
-    counts = {(kind, name): Evidence() for kind in KINDS for name in ("nothing", "the signal")}
+    counts = {(kind, name): Evidence() for kind in KINDS for name in ("nothing", "the reader")}
     for case in cases:
         [question] = case.questions
         gold = question.gold[retrieval_sets.TURN]
@@ -160,8 +159,8 @@ def ask_longmemeval(cases: Iterable[Case], embedder: CachedEmbedder | None, *, o
         held.fill()
         latest = max(each.at for each in case.messages if each.unit in gold and each.at)
         newest = {each.unit for each in case.messages if each.unit in gold and each.at == latest}
-        for name, weight in (("nothing", 0.0), ("the signal", 1.0)):
-            hits = held.memory.recall(question.text, limit=LIMIT, hold=False, signals={"present": weight})
+        for name, reader in (("nothing", False), ("the reader", True)):
+            hits = held.memory.recall(question.text, limit=LIMIT, hold=False, reader=reader)
             units = [{str(mention.metadata["unit"]) for mention in hit.mentions} for hit in hits]
             places = [place for place, each in enumerate(units) if each & gold]
             new = [place for place in places if units[place] & newest]
@@ -203,15 +202,15 @@ def remember(rows: Sequence[dict[str, Any]], settings: Settings) -> None:
     print(f"{len(rows)} dialogues, {len(found)} texts; {len(found) / seconds:.0f} texts a second are compared\n")
 
 
-def ask(row: dict[str, Any], settings: Settings, counts: Counts) -> None:
+def ask(row: dict[str, Any], settings: Settings, counts: Counts, *, reader: bool) -> None:
     """Ask one question, and count what came."""
     texts = [each["content"] for each in row["messages"]]
     present, former = texts[row["present_message"]], {texts[at] for at in row["former_messages"]}
     at = datetime.fromisoformat(row["question_at"])
     with Memory("bench", tenant="changing", user=row["id"], settings=settings, clock=lambda: at) as memory:
-        memory.recall(row["question"], limit=LIMIT, hold=False)
+        memory.recall(row["question"], limit=LIMIT, hold=False, reader=reader)
         begun = time.perf_counter()
-        hits = memory.recall(row["question"], limit=LIMIT, hold=False).hits
+        hits = memory.recall(row["question"], limit=LIMIT, hold=False, reader=reader).hits
         counts.milliseconds.append((time.perf_counter() - begun) * 1e3)
         said = datetime.fromisoformat(row["messages"][row["present_message"]]["at"])
         before = said - timedelta(microseconds=1)

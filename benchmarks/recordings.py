@@ -24,8 +24,7 @@ from typing import Any
 from rich.progress import track
 
 from benchmarks import chats, recalled
-from benchmarks.present.__main__ import as_case
-from benchmarks.present.dialogues import by_others
+from benchmarks.present.dialogues import as_case, by_others
 from benchmarks.retrieval import home
 from benchmarks.retrieval_sets import Case
 from benchmarks.retrieval_systems import drafts

@@ -61,6 +61,7 @@ from .types import (
     PolicyName,
     Profile,
     PropositionerLike,
+    ReaderLike,
     Recall,
     Receipt,
     Related,
@@ -118,8 +119,10 @@ class Memory(Handle):
       chat model of LangChain or LlamaIndex. It is tagger and judge where none is given; None: `Settings.models`.
     - `tagger`, `propositioner`: models that give new memories tags, and take facts out of them: such a chat model, an object of the
       protocol or a callable; for a tagger also "keywords", which needs no model.
-    - `reranker`: a model that puts the hits of recall in order: "cross-encoder:MODEL" (sentence-transformers), such a chat model,
-      LangChain's document compressor, LlamaIndex's postprocessor, or a callable (query, texts) -> numbers.
+    - `reader`: a model that reads the question with each hit and puts them in order. True is the embedded one, for every recall;
+      None uses it for what goes into prompts, False never. Or a model of yours: "cross-encoder:MODEL" (sentence-transformers), such
+      a chat model, LangChain's document compressor, LlamaIndex's postprocessor, or a callable (query, texts) -> numbers.
+      `reranker` is an older name for the latter.
     - `expander`: a model that writes more questions to search for: such a chat model, or a callable
       (question) -> questions. Where either fails or is too slow, recall goes on without it, and `Recall.fallback` says so.
     - `redactor`: what takes secrets out of everything before it is stored: "default" for keys, passwords, cards, e-mail addresses
@@ -138,7 +141,7 @@ class Memory(Handle):
         self, robot: str = "default", *, url: str | SecretStr | None = None, tenant: str = "default", user: str | None = None,
         session: str | None = None, budget: int = 128_000, policy: PolicyName | Policy = "importance",
         embedder: EmbedderLike | None = None, embed: Embed = "queue", tokenizer: Tokenizer | None = None,
-        tagger: TaggerLike | None = None, propositioner: PropositionerLike | None = None,
+        tagger: TaggerLike | None = None, propositioner: PropositionerLike | None = None, reader: ReaderLike | None = None,
         reranker: RerankerLike | None = None, expander: ExpanderLike | None = None, redactor: RedactorLike | None = None,
         judge: JudgeLike | None = None, models: ModelsLike | None = None,
         on_evict: Callable[[Eviction], None] | None = None, on_event: Callable[[Event], None] | None = None,
@@ -148,8 +151,9 @@ class Memory(Handle):
         options = Options(
             robot=robot, url=url, tenant=tenant, user=user, session=session, budget=budget,
             policy=policy, embedder=embedder, embed=embed, tokenizer=tokenizer, tagger=tagger,
-            propositioner=propositioner, reranker=reranker, expander=expander, redactor=redactor, judge=judge, models=models,
-            on_evict=on_evict, on_event=on_event, settings=settings or Settings(), clock=clock or utc_now, timezone=timezone,
+            propositioner=propositioner, reader=reader, reranker=reranker, expander=expander, redactor=redactor,
+            judge=judge, models=models, on_evict=on_evict, on_event=on_event, settings=settings or Settings(),
+            clock=clock or utc_now, timezone=timezone,
         )  # fmt: skip
         self._open(options)
 
@@ -345,7 +349,7 @@ class Memory(Handle):
         robot: str | Sequence[str] | None = None, session: str | None = None, min_score: float = 0.0, hold: bool = True,
         explain: bool = False, as_of: datetime | None = None, valid_at: datetime | None = None,
         sources: Sequence[Source | None] | None = None, min_trust: int | None = None,
-        signals: Mapping[str, float] | None = None,
+        signals: Mapping[str, float] | None = None, reader: bool | None = None,
     ) -> Recall:  # fmt: skip
         """Find what answers a query, best first, and hold it in working memory.
 
@@ -368,6 +372,7 @@ class Memory(Handle):
         - `valid_at`: what holds then, or says nothing of when it holds. `Hit.ended` marks what no longer holds then, else now.
         - `sources`: where it came from, such as ["user"]; None among them is the program itself. `min_trust`: from 0 to 4.
         - `signals`: weights of signals in this recall, such as {"context": 0}; the others weigh what `Settings.signals` says.
+        - `reader`: whether the embedded reader puts the first hits in order, in some tenths of a second; None as the memory says.
 
         `robot`, `session`, `timeframe`, `where` and these must hold for one and the same mention. One query to the embedder and one
         search, both in milliseconds at 100,000 memories with the embedded model. When the embedder fails, the words are searched
@@ -380,7 +385,7 @@ class Memory(Handle):
         prepared = recall_module.prepare(
             self._engine, query, limit=limit, budget=budget, mode=mode, scope=scope, timeframe=timeframe, tags=tags,
             where=where, robot=robot, session=session, min_score=min_score, hold=hold, explain=explain, as_of=as_of,
-            valid_at=valid_at, sources=sources, min_trust=min_trust, signals=signals,
+            valid_at=valid_at, sources=sources, min_trust=min_trust, signals=signals, reader=reader,
         )  # fmt: skip
         return recall_module.answer(self._engine, prepared)
 

@@ -56,9 +56,6 @@ class Signals(BaseModel):
         le=1,
         description="how near each word of the question is to some word of the text, in its context",
     )
-    present: float = Field(
-        default=1.0, ge=0, le=1, description="what holds now first, where the question asks for that"
-    )
 
 
 class Settings(BaseModel):

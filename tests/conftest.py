@@ -355,7 +355,10 @@ def make_for_all(url: str | None) -> Make:
 
 def _makes(url: str | None, tenant: str, embedder: HashEmbedder, settings: Settings) -> Make:
     def memory(robot: str = "atlas", **options: Any) -> Memory:
-        return Memory(robot, **{"url": url, "tenant": tenant, "embedder": embedder, "settings": settings} | options)
+        return Memory(
+            robot,
+            **{"url": url, "tenant": tenant, "embedder": embedder, "settings": settings, "reader": False} | options,
+        )
 
     return memory
 

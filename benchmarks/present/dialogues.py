@@ -18,6 +18,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from benchmarks.retrieval_sets import TURN, Case, Message, Question
+
 HERE = Path(__file__).parent
 OTHERS, HELD_OUT = HERE / "others", "held-out"
 TOGETHER = 5  # dialogues at most that one memory holds, in `together`
@@ -273,3 +275,18 @@ def _told(
 def _filled(sentence: str, values: Sequence[str], name: str) -> str:
     text = sentence.format(a=values[0], b=values[1], c=values[2], n=name)
     return text[0].upper() + text[1:]
+
+
+def as_case(dialogue: Dialogue) -> Case:
+    """A dialogue as a case of the retrieval benchmarks; the units are the places of its messages."""
+    messages = [
+        Message(unit=str(place), content=each.content, session=str(each.session), role=each.role, at=each.at)
+        for place, each in enumerate(dialogue.said)
+    ]
+    questions = [
+        Question(
+            id=f"{dialogue.id}:{number}", text=each.text, kind=each.kind, gold={TURN: frozenset(map(str, each.gold))}
+        )
+        for number, each in enumerate(dialogue.asked)
+    ]
+    return Case(name=dialogue.id, messages=messages, questions=questions, now=dialogue.now)

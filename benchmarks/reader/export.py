@@ -14,18 +14,18 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import torch
 from numpy.typing import NDArray
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from torch import Tensor, nn
 
-from benchmarks.reader.model import LONGEST, VOCABULARY, WIDTH, WORD_VECTORS, Pairs, Reader, batch
+from benchmarks.reader.model import VOCABULARY, WIDTH, WORD_VECTORS, Reader, batch
+from htm_core.models.minilm.model import session
+from htm_core.models.minilm.reader import LONGEST, Pairs, shown
 from htm_core.models.minilm.safetensors import Tensors
 from htm_core.models.minilm.weights import MATRICES, obtain
 
-ASKED = "Where do I live?"
-SAID = {"who": "user", "at": "2026-03-02T09:00:00+00:00", "passage": "We moved to Bristol.", "before": "user: hi"}
+ASKED, SAID = "Where do I live?", ("We moved to Bristol.", "In the spring we moved to Bristol, all five of us.")
 
 
 def main() -> None:
@@ -39,7 +39,8 @@ def main() -> None:
     given = parser.parse_args()
     reader = trained(given.folder / f"{given.name}.pt")
     reader.positions = nn.Embedding.from_pretrained(reader.positions.weight[:LONGEST].clone())
-    tokens, parts = batch([Pairs().of(ASKED, SAID), Pairs().of(ASKED, {**SAID, "before": ""})])
+    pairs = Pairs(obtain())
+    tokens, parts = batch([pairs.of(ASKED, shown("user", None, each)) for each in SAID])
     with tempfile.TemporaryDirectory() as temporary:
         exact, small = Path(temporary) / "exact.onnx", Path(temporary) / "small.onnx"
         free = {name: {0: "pairs", 1: "tokens"} for name in ("tokens", "parts")} | {"logits": {0: "pairs"}}
@@ -81,19 +82,10 @@ def words_stay_in(model: Any, tensors: Tensors) -> None:
         entry.key, entry.value = key, str(value)
 
 
-def session(path: Path) -> onnxruntime.InferenceSession:
-    """A session of an exported reader."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 2
-    options.add_session_config_entry(
-        "session.model_external_initializers_file_folder_path", str(Tensors(obtain() / MATRICES).file.parent)
-    )
-    return onnxruntime.InferenceSession(path.read_bytes(), options)
-
-
 def run(path: Path, tokens: Tensor, parts: Tensor) -> NDArray[np.float32]:
     """The logits of an exported reader."""
-    outputs: Sequence[NDArray[np.float32]] = session(path).run(None, {"tokens": tokens.numpy(), "parts": parts.numpy()})
+    opened = session(path.read_bytes(), Tensors(obtain() / MATRICES))
+    outputs: Sequence[NDArray[np.float32]] = opened.run(None, {"tokens": tokens.numpy(), "parts": parts.numpy()})
     return outputs[0]
 
 

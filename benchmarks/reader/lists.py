@@ -21,7 +21,7 @@ from rich.progress import track
 
 from benchmarks import chats, recalled
 from benchmarks.present import dialogues
-from benchmarks.present.__main__ import as_case
+from benchmarks.present.dialogues import as_case
 from benchmarks.retrieval import home
 from benchmarks.retrieval_sets import TURN, Case, Message, Question, joined, locomo, longmemeval, shortened
 from benchmarks.retrieval_systems import CachedEmbedder, CaseMemory
@@ -54,7 +54,7 @@ def sets(*, locomo_path: Path | None, longmemeval_path: Path | None) -> dict[str
         "worlds": Set(lambda: (worlds.as_case(each) for each in worlds.read(worlds.FILES["development"]))),
         "facts": Set(lambda: recalled.facts(groups_in_one=4)),
         "paraphrases": Set(lambda: recalled.paraphrases(sessions=21)),
-        "near": Set(lambda: near("near-a", "near-b")),
+        "near": Set(lambda: near("near-a", "near-b", "near-c")),
         "dialogues-unseen": Set(lambda: groups(half=chats.TEST), trained=False),
         "technical-unseen": Set(lambda: chats.chats(kind=chats.TECHNICAL, half=chats.TEST), trained=False),
         "present-unseen": Set(lambda: map(changing, dialogues.by_others(held_out=True)), trained=False),
@@ -148,17 +148,12 @@ def foreign(*, trained: bool) -> list[str]:
 
 def rows(case: Case, embedder: CachedEmbedder) -> Iterator[dict[str, Any]]:
     """Each question of a case with its hits."""
-    before: dict[str, Message | None] = {}
-    last: dict[str | None, Message] = {}
-    for message in case.messages:
-        before[message.unit] = last.get(message.session) if message.session else None
-        last[message.session] = message
     filled = CaseMemory(case, tenant=f"reader-{secrets.token_hex(4)}", embedder=embedder)
     filled.fill()
     for question in case.questions:
         gold, formerly = question.gold.get(TURN, frozenset()), question.gold.get(FORMERLY, frozenset())
         hits = [
-            _hit(hit, before, gold, formerly)
+            _hit(hit, gold, formerly)
             for hit in filled.memory.recall(question.text, limit=CANDIDATES, hold=False)
             if hit.content != question.text
         ]
@@ -169,14 +164,10 @@ def rows(case: Case, embedder: CachedEmbedder) -> Iterator[dict[str, Any]]:
     filled.empty()
 
 
-def _hit(
-    hit: Hit, before: Mapping[str, Message | None], gold: frozenset[str], formerly: frozenset[str]
-) -> dict[str, Any]:
+def _hit(hit: Hit, gold: frozenset[str], formerly: frozenset[str]) -> dict[str, Any]:
     said, units = hit.mentions[0], {str(mention.metadata["unit"]) for mention in hit.mentions}
-    previous = before.get(str(said.metadata["unit"]))
     return {
         "passage": hit.passage, "who": said.name or said.role or "", "role": said.role, "at": said.at.isoformat(),
-        "before": "" if previous is None else f"{previous.name or previous.role}: {previous.content[:300]}",
         "score": round(hit.score, 5), "relevance": round(hit.relevance, 4), "cosine": hit.match.cosine,
         "answers": bool(units & gold), "states": bool(units & (gold | formerly)),
     }  # fmt: skip

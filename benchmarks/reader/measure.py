@@ -1,8 +1,9 @@
 """The reader beside recall as it is, on the same candidates: `python -m benchmarks.reader.measure FOLDER`.
 
-The first hits of each question are read by FOLDER/NAME.onnx, and ordered by what it says and the score of the search together. The
-weight of the score is fitted on questions of the training authors that were held back from training; everything printed is of
-authors and sets that nothing was fitted on. Intervals are of 95 %, by question.
+The first hits of each question are read by FOLDER/NAME.onnx, and ordered as `htm_core.rules.reading` does. Everything printed is of
+authors and sets that the reader was not trained on. `--fit` prints the constants of `htm_core.rules.reading` that are best on
+`FITTED_ON`, which the reader has not seen either; what is printed of these two sets is then no longer of unseen ones. Intervals are
+of 95 %, by question.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,57 +22,38 @@ from numpy.typing import NDArray
 from rich.progress import track
 
 from benchmarks import recalled
-from benchmarks.reader.export import session
 from benchmarks.reader.lists import FOREIGN, HERE
-from benchmarks.reader.model import ANSWERS, FIRST_KIND, KINDS, OUTPUTS, REPLACES, STATES, Pairs, batch
-from benchmarks.reader.train import HELD_BACK, is_held_out, read
+from benchmarks.reader.model import of_hit
+from benchmarks.reader.train import is_held_out
 from benchmarks.retrieval_measures import auc, interval
-from benchmarks.supersession.pairs import HERE as SUPERSESSION
+from benchmarks.supersession.worlds import HERE as SUPERSESSION
+from htm_core.models.minilm.reader import FILE, KINDS, REPLACES, STATES, Reader
+from htm_core.models.minilm.weights import obtain
+from htm_core.rules import reading
+from htm_core.rules.relevance import CERTAIN
 
-FIRST = 20  # hits that are read
-WEIGHTS = (0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0)
-KEPT = 0.95  # of the answered questions that were held back get an answer
-MARGINS = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
+FITTED_ON = ("dialogues-unseen", "near-unseen")
+WEIGHTS = (0.0, 4.0, 8.0, 12.0, 16.0, 20.0, 30.0, 50.0)
+MARGINS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
 UNANSWERED = (FOREIGN, "near_miss", "other", "plan")
 Floats = NDArray[np.float64]
 Row = dict[str, Any]
 
 
-class Scores:
-    """What a reader says of the first hits of questions."""
-
-    def __init__(self, path: Path, *, before: bool = True) -> None:
-        self._session, self._pairs, self._before = session(path), Pairs(), before
-
-    def of(self, row: Row) -> Floats:
-        """The logits of a question's hits, of shape (hits, OUTPUTS)."""
-        return self._run([self._pairs.of(row["question"], hit, before=self._before) for hit in row["hits"][:FIRST]])
-
-    def of_sayings(self, rows: Sequence[Row]) -> Floats:
-        """The logits of pairs of messages."""
-        return self._run([self._pairs.of_sayings(row["newer"], row["older"]) for row in rows])
-
-    def of_messages(self, texts: Sequence[str]) -> Floats:
-        """The logits of single messages."""
-        return self._run([self._pairs.of_saying(text) for text in texts])
-
-    def _run(self, pairs: Sequence[tuple[list[int], list[int]]]) -> Floats:
-        order = sorted(range(len(pairs)), key=lambda at: len(pairs[at][0]))
-        found = np.zeros((len(pairs), OUTPUTS))
-        for first in range(0, len(order), 10):
-            some = order[first : first + 10]
-            tokens, parts = batch([pairs[at] for at in some])
-            found[some] = self._session.run(None, {"tokens": tokens.numpy(), "parts": parts.numpy()})[0]
-        return found
+def logits_of(reader: Reader, row: Row) -> Floats:
+    """The logits of a question's first hits, of shape (hits, OUTPUTS)."""
+    logits = reader.questions(row["question"], [of_hit(hit) for hit in row["hits"][: reading.READ]])
+    return logits.astype(np.float64)
 
 
-def ordered(row: Row, weight: float | None) -> list[int]:
-    """The places of the hits in the new order: by the reader and so much of the search's score; None: as recall has them."""
-    count = len(row["logits"])
+def ordered(row: Row, weight: float | None = reading.SCORE_WEIGHT) -> list[int]:
+    """The places of the hits in the order of the reader with so much of the search's score; None: as recall has them."""
+    places = list(range(len(row["hits"])))
     if weight is None:
-        return list(range(len(row["hits"])))
-    scores = row["logits"][:, STATES] + weight * np.array([hit["score"] for hit in row["hits"][:count]])
-    return [*np.argsort(-scores, kind="stable").tolist(), *range(count, len(row["hits"]))]
+        return places
+    read = len(row["logits"])
+    worth = row["logits"][:, STATES] + weight * np.array([hit["score"] for hit in row["hits"][:read]])
+    return [*np.argsort(-worth, kind="stable").tolist(), *places[read:]]
 
 
 def first_answers(row: Row, order: Sequence[int]) -> float:
@@ -95,16 +78,21 @@ MEASURES: dict[str, Callable[[Row, Sequence[int]], float]] = {
 }
 
 
-def newest(row: Row, weight: float, margin: float) -> list[int]:
-    """The same order with the newest of a user's messages among those within a margin of the best in front."""
-    order, count = ordered(row, weight), len(row["logits"])
-    scores = row["logits"][:, STATES]
-    best = scores.max()
-    near = [at for at in range(count) if scores[at] >= best - margin and row["hits"][at]["role"] != "assistant"]
-    if not near:
+def newest(row: Row, margin: float = reading.SAME_MATTER) -> list[int]:
+    """The same order with the newest of a user's messages in front, among those that state the matter."""
+    order, logits = ordered(row), row["logits"][:, STATES]
+    worth = logits + reading.SCORE_WEIGHT * np.array([hit["score"] for hit in row["hits"][: len(logits)]])
+    same = [
+        place
+        for place, logit in enumerate(logits)
+        if worth[place] >= worth.max() - margin
+        and logit >= reading.STATES_AT_ALL
+        and row["hits"][place]["role"] == "user"
+    ]
+    if len(same) < 2:
         return order
-    chosen = max(near, key=lambda at: row["hits"][at]["at"])
-    return [chosen, *(at for at in order if at != chosen)]
+    chosen = max(same, key=lambda place: row["hits"][place]["at"])
+    return [chosen, *(place for place in order if place != chosen)]
 
 
 def percent(values: Sequence[float]) -> str:
@@ -114,43 +102,95 @@ def percent(values: Sequence[float]) -> str:
 
 
 def main() -> None:
-    """Score, fit the weight and the margin, and print the tables."""
+    """Read the lists, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--name", default="reader")
-    parser.add_argument("--without-before", action="store_true", help="do not show what was said before a message")
+    parser.add_argument("--name", help="FOLDER/NAME.onnx in place of the installed reader")
     parser.add_argument("--limit", type=int, help="questions of a set at most")
+    parser.add_argument(
+        "--fit", action="store_true", help="print the constants that are best on " + ", ".join(FITTED_ON)
+    )
     given = parser.parse_args()
-    scores = Scores(given.folder / f"{given.name}.onnx", before=not given.without_before)
-
-    def with_logits(rows: Sequence[Row], what: str) -> list[Row]:
-        step = max(1, len(rows) // given.limit) if given.limit else 1
-        return [{**row, "logits": scores.of(row)} for row in track(rows[::step], what)]
-
-    fitted = [row for row in with_logits(read(given.folder)[::HELD_BACK], "held back") if row["gold"]]
-    weight = max(WEIGHTS, key=lambda w: float(np.mean([reciprocal(row, ordered(row, w)) for row in fitted])))
-    changed = [row for row in fitted if row["kind"] == "present"]
-    margin = max(MARGINS, key=lambda m: float(np.mean([first_answers(row, newest(row, weight, m)) for row in changed])))
-    least = float(np.quantile([best_of(row) for row in fitted], 1 - KEPT))
-    sayings(scores)
-    kinds(scores)
-    speed(scores)
-    print(f"weight of the search's score {weight:g}, margin of the newest {margin:g}, says no below {least:.2f}")
+    reader = Reader(obtain(), file=given.folder / f"{given.name}.onnx" if given.name else FILE)
+    if given.fit:
+        fit([row for name in FITTED_ON for row in unseen(given.folder / f"{name}.jsonl", reader, limit=given.limit)])
+        return
+    sayings(reader)
+    kinds(reader)
+    speed(reader)
+    judged: list[tuple[float, bool]] = []
     for path in sorted(given.folder.glob("*.jsonl")):
-        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-        rows = [row for row in rows if row["hits"]]
-        if path.stem == "facts":
-            rows = [row for row in rows if is_held_out(row["case"])]
-        elif "unseen" not in path.stem and path.stem not in ("LoCoMo", "LongMemEval"):
-            continue
-        report(path.stem, with_logits(rows, path.stem), weight, margin, least)
+        if "unseen" in path.stem or path.stem in ("LoCoMo", "LongMemEval", "facts"):
+            rows = unseen(path, reader, limit=given.limit)
+            report(path.stem, rows)
+            if path.stem not in FITTED_ON:
+                judged += [
+                    (chance, hit["states"])
+                    for row in rows
+                    for chance, hit in zip(relevances(row), row["hits"], strict=False)  # only the first are read
+                ]
+    reliability(judged)
 
 
-def sayings(scores: Scores) -> None:
+def unseen(path: Path, reader: Reader, *, limit: int | None) -> list[Row]:
+    """The questions of a set that the reader was not trained on, with the logits of their hits."""
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    rows = [row for row in rows if row["hits"] and (row["set"] != "facts" or is_held_out(row["case"]))]
+    step = max(1, len(rows) // limit) if limit else 1
+    return [{**row, "logits": logits_of(reader, row)} for row in track(rows[::step], path.stem)]
+
+
+def relevances(row: Row) -> list[float]:
+    """The relevance of the hits that are read."""
+    hits = row["hits"][: len(row["logits"])]
+    return [
+        reading.relevance(float(logit), hit["cosine"])
+        for logit, hit in zip(row["logits"][:, STATES], hits, strict=True)
+    ]
+
+
+def fit(rows: Sequence[Row]) -> None:
+    """Print the weight of the score, the margin of the newest, and the line of the relevance."""
+    answered = [row for row in rows if row["gold"]]
+    weight = max(WEIGHTS, key=lambda w: float(np.mean([reciprocal(row, ordered(row, w)) for row in answered])))
+    user = [row for row in answered if row["kind"] in ("present", "answerable")]
+    margin = max(MARGINS, key=lambda m: float(np.mean([first_answers(row, newest(row, m)) for row in user])))
+    pairs = [
+        (
+            1.0,
+            row["logits"][place, STATES],
+            reading.USUAL_COSINE if hit["cosine"] is None else hit["cosine"],
+            hit["states"],
+        )
+        for row in rows
+        for place, hit in enumerate(row["hits"][: len(row["logits"])])
+    ]
+    values, states = np.array([each[:3] for each in pairs]), np.array([float(each[3]) for each in pairs])
+    line = np.zeros(3)
+    for _ in range(30):  # Newton's method for a logistic regression
+        chance = 1 / (1 + np.exp(-values @ line))
+        line += np.linalg.solve((values.T * (chance * (1 - chance))) @ values, values.T @ (states - chance))
+    print(
+        f"SCORE_WEIGHT {weight:g}, SAME_MATTER {margin:g}, relevance: constant, logit, cosine {np.round(line, 2).tolist()}"
+    )
+
+
+def reliability(judged: Sequence[tuple[float, bool]]) -> None:
+    """Print how many hits state what is asked, by the relevance that they were given."""
+    print("\n## Relevance\n| from | hits | mean relevance | state what is asked |\n|--:|--:|--:|--:|")
+    chances, states = np.array([each[0] for each in judged]), np.array([each[1] for each in judged])
+    edges = (0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.01)
+    for low, high in pairwise(edges):
+        some = (chances >= low) & (chances < high)
+        if some.any():
+            print(f"| {low:g} | {some.sum()} | {chances[some].mean():.3f} | {states[some].mean():.3f} |")
+
+
+def sayings(reader: Reader) -> None:
     """Print how well it tells what replaces from what stays, on pairs that nothing was trained on."""
     rows = [*recalled.rows(HERE / "pairs-held-out.jsonl"), *recalled.rows(SUPERSESSION / "test.jsonl")]
     replaces = np.array([row["label"] in ("replaces", "supersedes") for row in rows])
-    logits = scores.of_sayings(rows)[:, REPLACES]
+    logits = reader.messages([(row["newer"], row["older"]) for row in rows])[:, REPLACES]
     area = auc(logits[replaces].tolist(), logits[~replaces].tolist())
     print(f"AUC of {replaces.sum()} pairs that replace against {(~replaces).sum()}: {area:.3f}")
     for least in (0.5, 0.8, 0.9, 0.95):
@@ -158,68 +198,67 @@ def sayings(scores: Scores) -> None:
         print(f"from {least} on: {(said & replaces).sum()} of {replaces.sum()} found, {(said & ~replaces).sum()} false")
 
 
-def kinds(scores: Scores) -> None:
+def kinds(reader: Reader) -> None:
     """Print how well it tells each kind of message from the others, on messages that nothing was trained on."""
     rows = recalled.rows(HERE / "kinds-held-out.jsonl")
-    logits = scores.of_messages([row["text"] for row in rows])
+    logits = reader.kinds([row["text"] for row in rows])
     for place, kind in enumerate(KINDS):
-        holds, own = np.array([kind in row["kinds"] for row in rows]), logits[:, FIRST_KIND + place]
+        holds, own = np.array([kind in row["kinds"] for row in rows]), logits[:, place]
         said = own >= 0
         found = f"{(said & holds).sum()} of {holds.sum()} found, {(said & ~holds).sum()} of {(~holds).sum()} false"
         print(f"{kind}: AUC {auc(own[holds].tolist(), own[~holds].tolist()):.3f}; from 0.5 on {found}")
 
 
 def best_of(row: Row) -> float:
-    """What the reader says of the hit of which it is most sure that it states what is asked."""
-    return float(row["logits"][:, STATES].max())
+    """The relevance of the most relevant hit."""
+    return max(relevances(row))
 
 
-def speed(scores: Scores) -> None:
+def speed(reader: Reader) -> None:
     """Print how long one question takes, with twenty hits of about fifty tokens."""
     hit = {
         "who": "user",
         "at": "2026-03-02T09:00:00+00:00",
         "passage": "We moved to Bristol in the spring. " * 5,
-        "before": "",
     }
-    row, took = {"question": "Where do we live now?", "hits": [hit] * FIRST}, []
+    row, took = {"question": "Where do we live now?", "hits": [hit] * reading.READ}, []
     for _ in range(30):
         began = time.perf_counter()
-        scores.of(row)
+        logits_of(reader, row)
         took.append(time.perf_counter() - began)
-    print(f"{FIRST} hits: {1e3 * statistics.median(took):.1f} ms")
+    print(f"{reading.READ} hits: {1e3 * statistics.median(took):.1f} ms")
 
 
-def report(name: str, rows: Sequence[Row], weight: float, margin: float, least: float) -> None:
+def report(name: str, rows: Sequence[Row]) -> None:
     """Print what a set shows."""
-    print(f"\n## {name}")
+    print(f"\n## {name}\n| questions | {' | '.join(f'{each}, recall | **reader**' for each in MEASURES)} |")
     answered = [row for row in rows if row["gold"]]
     for kind in [None, *sorted({row["kind"] for row in answered})]:
         some = [row for row in answered if kind in (None, row["kind"])]
         cells = []
         for measure in MEASURES.values():
             before = [measure(row, ordered(row, None)) for row in some]
-            after = [measure(row, ordered(row, weight)) for row in some]
+            after = [measure(row, ordered(row)) for row in some]
             cells.append(f"{percent(before)} | **{percent(after)}**")
         print(f"| {kind or 'all'}, {len(some)} | {' | '.join(cells)} |")
-        if kind == "present":
-            first = [first_answers(row, newest(row, weight, margin)) for row in some]
-            print(f"| present, the newest within {margin:g} first | | {percent(first)} |")
-    kept = sum(best_of(row) >= least for row in answered)
-    print(f"| says that something is known: {kept} of {len(answered)} answered | |")
+        if kind in ("present", "constant"):
+            print(f"| {kind}, the newest first | | {percent([first_answers(row, newest(row)) for row in some])} |")
+    sure = sum(best_of(row) >= CERTAIN for row in answered)
+    print(f"| a hit of relevance {CERTAIN:g} | {sure} of {len(answered)} answered |")
     for kind in UNANSWERED:
         others = [row for row in rows if row["kind"] == kind]
         if others and answered:
             best: dict[str, Callable[[Row], float]] = {
                 "reader": best_of,
-                "its answers": lambda row: float(row["logits"][:, ANSWERS].max()),
-                "relevance": lambda row: max(hit["relevance"] for hit in row["hits"][:FIRST]),
-                "cosine": lambda row: max(hit["cosine"] or 0.0 for hit in row["hits"][:FIRST]),
+                "relevance": lambda row: max(hit["relevance"] for hit in row["hits"][: reading.READ]),
+                "cosine": lambda row: max(hit["cosine"] or 0.0 for hit in row["hits"][: reading.READ]),
             }
             areas = {how: auc([of(row) for row in answered], [of(row) for row in others]) for how, of in best.items()}
             told = ", ".join(f"{how} {area:.3f}" for how, area in areas.items())
-            refused = sum(best_of(row) < least for row in others)
-            print(f"| AUC of the best hit, answered against {kind} ({len(others)}); says no to {refused} | {told} |")
+            doubted = sum(best_of(row) < CERTAIN for row in others)
+            print(
+                f"| AUC against {kind} ({len(others)}), of which none has a hit of that relevance {doubted} | {told} |"
+            )
 
 
 if __name__ == "__main__":

@@ -14,80 +14,26 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from htm_core.models.minilm.model import tokenizer
+from htm_core.models.minilm.reader import OUTPUTS, Tokens, filled_up, shown
 from htm_core.models.minilm.safetensors import Tensors
-from htm_core.models.minilm.weights import MATRICES, WORDS, obtain
+from htm_core.models.minilm.weights import MATRICES, obtain
 
 WIDTH, HEADS, HIDDEN, VOCABULARY, POSITIONS = 384, 12, 1536, 30522, 512
-CLS, SEP = 101, 102
-QUESTION, PASSAGE, BEFORE = 32, 96, 24  # tokens of each at most
-LONGEST = 3 + 2 * PASSAGE  # tokens of a pair at most
-# The outputs: the message states what is asked, now or formerly; it is the answer; and, of two messages of one person, the newer in
-# place of the question: what the older one says no longer holds.
-STATES, ANSWERS, REPLACES = 0, 1, 2
-# One output for each kind of a message, which is read alone: it asks something, only acknowledges, tells the assistant how to
-# behave or asks it to do something once, says what its author likes or plans, that something has ended, speaks of somebody else,
-# says that its author does not know, or is pasted or raw output.
-KINDS = (
-    "asks", "acknowledges", "instructs", "requests", "prefers", "plans", "ended", "of_another", "unknown", "raw",
-)  # fmt: skip
-FIRST_KIND = 3
-OUTPUTS = FIRST_KIND + len(KINDS)
 # Of the base's six: before any training the first hit is right for 0.55 of 75 questions with these, for 0.33 with its lowest four.
 LAYERS = (0, 1, 3, 5)
 APART = 2  # of them, the lowest, read question and message apart
 WORD_VECTORS = "embeddings.word_embeddings.weight"
 
 
-class Pairs:
-    """Pairs of a question and a hit as tokens: [CLS] question [SEP] who, day: passage [SEP] what was said before [SEP]."""
-
-    def __init__(self) -> None:
-        self._tokens = tokenizer(obtain() / WORDS)
-        self._tokens.no_truncation()
-
-    def ids(self, text: str) -> list[int]:
-        """The tokens of a text."""
-        return list(self._tokens.encode(text, add_special_tokens=False).ids)
-
-    def of(self, question: str, hit: dict[str, Any], *, before: bool = True) -> tuple[list[int], list[int]]:
-        """The tokens of a pair and the part of each: 0 question, 1 passage, 2 what was said before."""
-        asked = self.ids(question)[:QUESTION]
-        passage = self.ids(shown(hit))[:PASSAGE]
-        said = self.ids(hit["before"])[-BEFORE:] if before and hit["before"] else []
-        tokens = [CLS, *asked, SEP, *passage, SEP, *([*said, SEP] if said else [])]
-        second = len(asked) + 2
-        third = second + len(passage) + 1
-        return tokens, [0] * second + [1] * (third - second) + [2] * (len(tokens) - third)
-
-    def of_sayings(self, newer: str, older: str) -> tuple[list[int], list[int]]:
-        """The same of two messages of one person."""
-        said = self.ids(newer)[:PASSAGE]
-        passage = self.ids(older)[:PASSAGE]
-        tokens = [CLS, *said, SEP, *passage, SEP]
-        return tokens, [0] * (len(said) + 2) + [1] * (len(passage) + 1)
-
-    def of_saying(self, text: str) -> tuple[list[int], list[int]]:
-        """The same of one message alone."""
-        tokens = [CLS, *self.ids(text)[:PASSAGE], SEP]
-        return tokens, [0] * len(tokens)
+def of_hit(hit: dict[str, Any]) -> str:
+    """What the reader is shown of a hit of a list."""
+    return shown(hit["who"], datetime.fromisoformat(hit["at"]) if hit["at"] else None, hit["passage"])
 
 
-def shown(hit: dict[str, Any]) -> str:
-    """What the reader is shown of a hit: who said it, on which day, and the words."""
-    day = datetime.fromisoformat(hit["at"]) if hit["at"] else None
-    return f"{hit['who']}, {day.day} {day:%B %Y}: {hit['passage']}" if day else f"{hit['who']}: {hit['passage']}"
-
-
-def batch(pairs: Sequence[tuple[list[int], list[int]]]) -> tuple[Tensor, Tensor]:
-    """Tokens and parts as tensors of (pairs, longest); the part of what fills up is -1."""
-    longest = max(len(tokens) for tokens, _ in pairs)
-    tokens = torch.zeros(len(pairs), longest, dtype=torch.long)
-    parts = torch.full((len(pairs), longest), -1, dtype=torch.long)
-    for row, (ids, of) in enumerate(pairs):
-        tokens[row, : len(ids)] = torch.tensor(ids)
-        parts[row, : len(ids)] = torch.tensor(of)
-    return tokens, parts
+def batch(pairs: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
+    """Tokens and parts as tensors of (pairs, longest)."""
+    tokens, parts = filled_up(pairs)
+    return torch.from_numpy(tokens), torch.from_numpy(parts)
 
 
 class Reader(nn.Module):

@@ -369,8 +369,7 @@ def wrong(given: Sequence[Compared], confidences: Sequence[float]) -> None:
 def recalled(name: str) -> str:
     """Remember each world as a user's messages, ask each question, and count whose answer is first, and which hits are marked.
 
-    Of a fact that changed: whether the answer is first, or says that it was said later, and how many others say so. Of one that
-    stayed: whether any hit says so.
+    Of a fact that changed: whether the answer is first. Of one that stayed: whether another hit says that it was said last.
     """
     counts: Counter[str] = Counter()
     for world in read(FILES[name]):
@@ -383,18 +382,14 @@ def recalled(name: str) -> str:
                 memory.flush()
                 for fact in world.facts:
                     kind = "changed" if fact.former else "stayed"
-                    hits = memory.recall(fact.question, limit=10, hold=False)
+                    hits = memory.recall(fact.question, limit=10, hold=False, reader=True)
                     answers = [fact.answer.lower() in hit.content.lower() for hit in hits]
-                    later = [hit.said_when == "later" for hit in hits]
+                    last = [hit.said_when == "last" for hit in hits]
                     counts[f"{kind}, {edges}"] += answers[0]
                     counts[f"{kind}, {edges}, all"] += 1
-                    if fact.former:
-                        either = answers[0] or any(map(all, zip(answers, later, strict=True)))
-                        counts[f"{kind}, {edges}: first, or said later"] += either
-                        counts[f"{kind}, {edges}: first, or said later, all"] += 1
-                    marked = any(mark and not answer for mark, answer in zip(later, answers, strict=True))
-                    counts[f"{kind}, {edges}: another said later"] += marked
-                    counts[f"{kind}, {edges}: another said later, all"] += 1
+                    marked = any(mark and not answer for mark, answer in zip(last, answers, strict=True))
+                    counts[f"{kind}, {edges}: another said last"] += marked
+                    counts[f"{kind}, {edges}: another said last, all"] += 1
     rows = [each for each in counts if not each.endswith("all")]
     lines = [f"{each}: {_share(counts[each], counts[f'{each}, all'])}" for each in sorted(rows)]
     return "\n".join([f"\n{name}, the right answer first, and marks", *lines])

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ..errors import NotFound
+from ..models.readers import reads_prompts
 from ..types import Context
 from .answers import BUDGET, AnsweredQuestion, show_answer
 from .exit_codes import NOTHING_FOUND
@@ -33,7 +34,7 @@ def ask(
             "about those of another tenant: htm ask --tenant default"
         )
     with common.memory(robot=robot, budget=budget) as memory:
-        found = memory.recall(question, timeframe=timeframe, robot=robot, limit=limit)
+        found = memory.recall(question, timeframe=timeframe, robot=robot, limit=limit, reader=reads_prompts(None))
         context = memory.context(order="recent") if found else Context(text="", items=(), tokens=0)
     answer = AnsweredQuestion(question=question, timeframe=timeframe, recall=found)
     if common.json:

@@ -16,6 +16,7 @@ from rich.rule import Rule
 from ..errors import ModelError
 from ..integration.overview import hits_block
 from ..memory import Memory
+from ..models.readers import reads_prompts
 from ..rules.transcripts.read import read
 from ..samples import Question, conversation, questions
 from ..settings import home
@@ -131,7 +132,9 @@ def own_questions(source: Source) -> list[Question]:
 
 def recall_question(memory: Memory, question: Question, *, robot: str, limit: int) -> Recall:
     """Recall among the memories of this transcript's robot."""
-    return memory.recall(question.question, timeframe=question.timeframe, robot=robot, limit=limit)
+    return memory.recall(
+        question.question, timeframe=question.timeframe, robot=robot, limit=limit, reader=reads_prompts(None)
+    )
 
 
 def _answering(name: str) -> Callable[[Memory, str, Recall], str]:

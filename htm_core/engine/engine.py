@@ -102,6 +102,7 @@ class Engine:
         compare: Callable[[str, Sequence[UUID]], None],
         lanes: Sequence[jobs.Lane] = (),
         reranker: CheckedReranker | None = None,
+        reader: bool | None = None,
         expander: CheckedExpander | None = None,
         redactor: Redactor | None = None,
         group: str | None = None,
@@ -114,6 +115,7 @@ class Engine:
         self.session = session
         self.embedder = embedder
         self.reranker = reranker
+        self.reader = reader
         self.expander = expander
         self.redactor = redactor
         self.tokens = tokens

@@ -18,7 +18,7 @@ def hit_metadata(hit: Hit, *, degraded: str | None, timeframe: AppliedTimeframe 
 
     `at` is an ISO time. `source` and `trust` are those of a `Mention`; `place` is the address of a page or the name of a file.
     `attached_to` has the session and the id of each message in whose file it stands. `holds` are words such as "until 12 May
-    2026". `said_when` is "last", "later" or "earlier" where `Hit.said_when` is.
+    2026". `said_when` is "last" or "earlier" where `Hit.said_when` is.
     `user` is whose memory it is, where everybody's are recalled (`Hit.user`).
     `answers` is the question that a short reply answers, where the message before it is known (`Hit.before`), else None.
 

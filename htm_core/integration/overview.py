@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from ..engine.engine import Engine
 from ..memory import Memory
+from ..models.readers import reads_prompts
 from ..operations import overview as operations
 from ..rules.grounding.questions import only_asks
 from ..rules.identity import is_anonymous
@@ -65,8 +66,9 @@ def recall_or_overview(
     if overview is not None:
         return overview
     narrowed = choices.filters()
+    reader = reads_prompts(memory._engine.reader)
     recalled = [
-        memory.recall(query, limit=limit, min_score=min_score, hold=False, scope=scope, **narrowed)
+        memory.recall(query, limit=limit, min_score=min_score, hold=False, scope=scope, reader=reader, **narrowed)
         for query in queries_of(question, before)
     ]
     found = joined(question, recalled, limit=limit)

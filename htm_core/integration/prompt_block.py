@@ -53,7 +53,7 @@ SAME_QUESTION = 0.6
 # So does one with half of them that has hardly others.
 HALF_THE_QUESTION, ALL_OF_IT = 0.5, 0.9
 # When a passage was said beside others of the same: `Hit.said_when`.
-SAID = {"last": "said last", "later": "said later", "earlier": "said earlier"}
+SAID = {"last": "said last", "earlier": "said earlier"}
 # How the lines below an item begin: with the question that it answers, and with what it superseded.
 ANSWERS, FORMER = "after the question: ", "formerly (until "
 FORMERLY = 2  # former values that are shown beside a present one
@@ -190,7 +190,7 @@ def build_block(
     left out where another one probably answers, and any other question stands last. A short reply has the question that it
     answers below it, and is likely to answer the same one again. What was superseded stands beside the present value,
     "formerly", and by itself only where that is not shown. What was said later than the best one, and repeats a name of it,
-    comes along. What recall knows of when a passage was said beside the others ("said last", "said later", "said earlier") is
+    comes along. What recall knows of when a passage was said beside the others ("said last", "said earlier") is
     in its label; then it is shown, however relevant it is.
     """
     unseen = [_with_answer(passage, question) for passage in _once(found) if passage.text not in shown]
@@ -363,8 +363,7 @@ def _with_beside(passage: Passage, forms: Iterable[tuple[str, str]]) -> Iterator
 def _forms(passage: Passage, question: str) -> Iterator[tuple[str, str]]:
     """The labels and texts by which a passage may be shown first: by its best part, or as an excerpt, cut when it is asked for."""
     about = label_of(passage.label, SAID[passage.said_when] if passage.said_when else None)
-    # What was said later may have changed the answer, and is mostly about something else.
-    if passage.relevance < CERTAIN and passage.said_when in (None, "later"):
+    if _is_maybe(passage):
         about = label_of(about, MAYBE)
     if not _is_maybe(passage):
         yield about, passage.best

@@ -16,10 +16,9 @@ from ..store.connection import Reader
 from ..store.search import HitFields, RecallQuery, SeenBeside
 from ..types import Hit, Match
 
-# The parts that a score can have. Diversity, echo and present come after the search.
+# The parts that a score can have. Diversity and echo come after the search.
 NO_PARTS = dict.fromkeys((
     "vector", "words", "context", "tags", "session", "speaker", "time", "prior", "ranker", "interaction", "diversity", "echo",
-    "present",
 ), 0.0)  # fmt: skip
 
 

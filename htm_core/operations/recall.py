@@ -18,6 +18,7 @@ from ..engine.engine import Engine
 from ..errors import InvalidInput
 from ..rules import validation
 from ..rules.filters.filters import compile_where
+from ..rules.reading import READ
 from ..rules.text.asked import asked_in, ends_of
 from ..rules.text.tags import normalize_all
 from ..rules.trust import check_sources, check_trust
@@ -27,7 +28,7 @@ from ..store.search import Filters, RecallQuery, preceding
 from ..types import Hit, Mention, Mode, Recall, Scope, Source, TimeframeLike
 from .local_times import local_hits, local_mentions
 from .named_times import moments, times_of
-from .present import CONSIDERED, may_put_present_first, present_answer_first
+from .reading import read, reads
 from .reranking import reranked
 from .searches import NO_SIGNALS, SMALLEST_POOL, search
 from .stages import Stage, in_stages, on_hits
@@ -60,6 +61,7 @@ def prepare(
     sources: Sequence[Source | None] | None = None,
     min_trust: int | None = None,
     signals: Mapping[str, float] | None = None,
+    reader: bool | None = None,
 ) -> RecallQuery:
     """Check what `Memory.recall` was given; raises `InvalidInput`, and nothing is searched or embedded then."""
     text = validation.check_query(query)
@@ -108,6 +110,7 @@ def prepare(
         timeframe=named.applied,
         model=engine.embedder.name,
         asked=asked,
+        reader=bool(engine.reader if reader is None else reader),
     )
     if named.applied is None or timeframe != "auto":
         return prepared
@@ -156,10 +159,7 @@ def answer(engine: Engine, query: RecallQuery) -> Recall:
     `degraded` says so. When the times that the query names hold no answer, all times are searched, and `timeframe` says so. An
     expander or a reranker that fails is left out, and `fallback` says so.
     """
-    considered = CONSIDERED if _asks_now(engine, query) else 0
-    reranker = _reranker(engine, query)
-    at_least = considered if reranker is None else engine.settings.reranker_candidates
-    query, found = search(engine, query, at_least=at_least)
+    query, found = search(engine, query, at_least=_read(engine, query))
     found = in_stages(engine, query, found, STAGES)
     if query.hold and found.hits:
         engine.hold(found.hits)
@@ -174,26 +174,26 @@ def answer(engine: Engine, query: RecallQuery) -> Recall:
     return replace(found, hits=tuple(local_hits(found.hits, engine.timezone)))
 
 
+def _read(engine: Engine, query: RecallQuery) -> int:
+    """How many hits a model puts in order."""
+    if _reranker(engine, query) is not None:
+        return engine.settings.reranker_candidates
+    return READ if reads(engine, query) else 0
+
+
 def _reranker(engine: Engine, query: RecallQuery) -> CheckedReranker | None:
     return engine.reranker if query.with_plugs else None
 
 
-def _asks_now(engine: Engine, query: RecallQuery) -> bool:
-    """Whether the trees decide about the first hit: a reranker decides for itself."""
-    return _reranker(engine, query) is None and may_put_present_first(engine, query)
-
-
-def _by_the_reranker(engine: Engine, query: RecallQuery, found: Recall) -> Recall:
-    seconds = engine.settings.reranker_timeout
-    return reranked(_reranker(engine, query), found, question=query.question, seconds=seconds)
+def _by_the_reader(engine: Engine, query: RecallQuery, found: Recall) -> Recall:
+    reranker = _reranker(engine, query)
+    if reranker is None:
+        return read(engine, query, found)
+    return reranked(reranker, found, question=query.question, seconds=engine.settings.reranker_timeout)
 
 
 def _present_values_first(engine: Engine, query: RecallQuery, found: Recall) -> Recall:
-    asks_now = _asks_now(engine, query)
-    edges = edges_around(engine, query, found, doubtful=asks_now)
-    if asks_now:
-        found = present_answer_first(engine, query, found, suspected=edges.suspected())
-    return present_first(query, found, edges)
+    return present_first(query, found, edges_around(engine, query, found))
 
 
 def _within_limit(_: Engine, query: RecallQuery, hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -269,7 +269,7 @@ def _within_budget(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> S
 
 # What happens to what the searches have found together, in order.
 STAGES: Mapping[str, Stage] = {
-    "reranker": _by_the_reranker,
+    "reader": _by_the_reader,
     "present values first": _present_values_first,
     "limit": on_hits(_within_limit),
     "users": on_hits(_with_users),

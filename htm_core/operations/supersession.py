@@ -21,60 +21,50 @@ from .named_times import ANSWERS, held_during
 
 FORMERLY = 5  # former values that a hit shows
 COMPARED_HITS = 100  # the best hits that edges are looked for
-DOUBTFUL = 0.85  # from this confidence on an edge counts together with the order of a question about the present
 
 
 @dataclass(frozen=True, slots=True)
 class Edges:
     """What was superseded around the hits of a recall, the latest first, and the newer sayings that are no hit themselves."""
 
-    sure: Sequence[Supersession] = ()
-    doubtful: Sequence[Supersession] = ()
+    edges: Sequence[Supersession] = ()
     brought: Mapping[str, Node] = field(default_factory=dict)
 
-    def suspected(self) -> frozenset[tuple[str, str]]:
-        """The ids of the older and the newer node of each edge that is not sure."""
-        return frozenset((each.older.node_id or "", each.newer.node_id or "") for each in self.doubtful)
 
-
-def edges_around(engine: Engine, query: RecallQuery, found: Recall, *, doubtful: bool = False) -> Edges:
+def edges_around(engine: Engine, query: RecallQuery, found: Recall) -> Edges:
     """The edges around the hits of a recall, in one short look where there are none; without a look where the tenant has none.
 
     Where only the older one was found, the newer one is read too, unless the query has filters on who said something, when,
     where or with which tags, or finds words alone: these the newer one may not satisfy. In a recall of what was known
-    or held at a time, an edge holds from when its newer saying was said. With `doubtful` also those that do nothing by themselves,
-    from `DOUBTFUL` on.
+    or held at a time, an edge holds from when its newer saying was said.
     """
     threshold = engine.settings.supersession
     if threshold is None or not found.hits or engine.database.superseding.known(engine.tenant) is False:
         return Edges()
     moment = min(filter(None, (query.filters.as_of, query.filters.valid_at)), default=None)
     ids = [UUID(hit.node.id) for hit in found.hits[:COMPARED_HITS]]
-    least = min(threshold, DOUBTFUL) if doubtful else threshold
 
     read = partial(engine.read, everybody=query.of_everybody)
-    edges = supersession.around(read, ids, owners=query.filters.owners, threshold=least, moment=moment)
-    sure = [each for each in edges if each.state == "confirmed" or each.confidence >= threshold]
+    edges = supersession.around(read, ids, owners=query.filters.owners, threshold=threshold, moment=moment)
     alone = query.mode == "text" or _is_filtered(query)
-    wanted = set[UUID]() if alone else {UUID(each.newer.node_id or "") for each in sure} - set(ids)
+    wanted = set[UUID]() if alone else {UUID(each.newer.node_id or "") for each in edges} - set(ids)
     owners = engine.owners if query.filters.owners is None else query.filters.owners
     known = nodes.read(read, sorted(wanted), owners=owners) if wanted else {}
-    counted = {each.id for each in sure}
-    rest = [each for each in edges if each.id not in counted]
-    return Edges(sure, rest, {str(id): node for id, node in known.items()})
+    return Edges(edges, {str(id): node for id, node in known.items()})
 
 
-def present_first(query: RecallQuery, found: Recall, edges: Edges) -> Recall:
+def present_first(query: RecallQuery, found: Recall, known: Edges) -> Recall:
     """A recall in which what was superseded stands below what superseded it, and each says so of the other.
 
     Where a query asks about a time that is over, what held at its end stands first. Nothing is left out but for what no longer
     fits the limit. Where something held in the times that a recall names, it does not say that nothing is from them.
     """
-    if edges.sure:
-        hits = reordered(found.hits, edges.sure, edges.brought, former=_shows_former(query), then=query.then)
+    edges = known.edges
+    if edges:
+        hits = reordered(found.hits, edges, known.brought, former=_shows_former(query), then=query.then)
         found = replace(found, hits=tuple(hits))
     applied = found.timeframe
-    if applied is not None and applied.outside and _held_then(found.hits, edges.sure, applied.windows):
+    if applied is not None and applied.outside and _held_then(found.hits, edges, applied.windows):
         return replace(found, timeframe=replace(applied, outside=False))
     return found
 

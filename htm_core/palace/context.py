@@ -35,7 +35,7 @@ T = TypeVar("T")
 MAX_NAMED = 3  # drawers whose newest texts are read because a prompt names them
 
 # Signals of recall that come from around a text, or from its history: a palace goes by the text itself.
-AROUND = ("session", "context", "speaker", "prior", "echo", "ranker", "present")
+AROUND = ("session", "context", "speaker", "prior", "echo", "ranker")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,7 @@ from ..types import (
     ModelsLike,
     PolicyName,
     PropositionerLike,
+    ReaderLike,
     RerankerLike,
     TaggerLike,
     TokenCounter,
@@ -70,6 +71,7 @@ class Options:
     tokenizer: Tokenizer | None
     tagger: TaggerLike | None
     propositioner: PropositionerLike | None
+    reader: ReaderLike | None
     reranker: RerankerLike | None
     expander: ExpanderLike | None
     redactor: RedactorLike | None
@@ -113,6 +115,7 @@ def opened(options: Options) -> tuple[process.Runtime, Engine]:
         embedder=embedder,
         embed=options.embed,
         reranker=_reranker(options.reranker),
+        reader=options.reader if isinstance(options.reader, bool) else None,
         expander=_expander(options.expander),
         redactor=resolve_redactor(options.redactor or options.settings.redactor),
         tokens=tokens,
@@ -197,8 +200,13 @@ def _checked(options: Options) -> Options:
     if options.timezone is not None:
         zone_of(options.timezone, what="timezone")
     validation.check_name(options.tenant, what="tenant")
+    if options.reader is not None and options.reranker is not None:
+        raise InvalidInput("expected reader or reranker, which are one option by two names, got both")
+    own = None if isinstance(options.reader, bool) else options.reader
     return replace(
         options,
+        reranker=options.reranker if own is None else own,
+        reader=options.reader if own is None else None,
         user=None if options.user is None else validation.normal_name(options.user, what="user"),
         robot=validation.normal_name(options.robot, what="robot"),
         session=None if options.session is None else validation.normal_name(options.session, what="session"),

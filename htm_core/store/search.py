@@ -87,7 +87,7 @@ class RecallQuery:
     asks, where `text` is the first of its parts; None where the text is all of it. `then` are the times that it asks about, where
     they are over; `asks_a_time_alone` says that it names nothing else, and that they count from now, as "yesterday" does.
     `corrections` has its words that were replaced, `degraded` says why it has no embedding. Without plugs, expander and reranker
-    are left out.
+    are left out. `reader` says that the embedded reader reads the first hits.
     """
 
     query: str
@@ -122,6 +122,7 @@ class RecallQuery:
     corrections: Mapping[str, str] = field(default_factory=dict)
     degraded: str | None = None
     with_plugs: bool = True
+    reader: bool = False
 
     @property
     def question(self) -> str:

@@ -136,6 +136,7 @@ RerankerLike: TypeAlias = (
     str | Reranker | DocumentCompressor | NodePostprocessor | PairScorer | ChatModel | StructuredModel
     | Callable[[str, Sequence[str]], Sequence[float]]
 )  # fmt: skip
+ReaderLike: TypeAlias = bool | RerankerLike
 JudgeLike: TypeAlias = str | ChatModel | StructuredModel | Callable[[str, str], str]
 ExpanderLike: TypeAlias = str | Expander | ChatModel | StructuredModel | Callable[[str], Sequence[str]]
 SummarizerLike: TypeAlias = str | Summarizer | ChatModel | StructuredModel | Callable[[Sequence[str]], Sequence[str]]

@@ -46,8 +46,8 @@ class Hit:
     none of these mentions holds any more (`Mention.valid`), `holds` what a model should know of that, such as "until 12 May 2026".
     `stale` says that it was not said again for longer than `Settings.stale_after` allows.
     `formerly` is what it superseded, the latest first, and `superseded_by` what superseded it: then it stands below that one.
-    `said_when`, of hits for a question about what holds now, is "last" (it says what holds now, and something older was said),
-    "earlier" (that is what was said before), or "later" (than the first hit, which it may have changed).
+    `said_when`, where the reader was asked for what holds now, is "last" (the newest of several messages that state it) or
+    "earlier" (another of them).
     `user`, with `scope="tenant"`, is whose memory it is; None where it is shared by all, and in any other scope.
     """
 

@@ -236,7 +236,7 @@ def test_of_what_is_maybe_related_a_few_lines_are_shown_and_each_says_so() -> No
         (MAYBE, f"fact {at}") for at in range(1, MOST_MAYBE + 1)
     ]
     sure = [passage(f"answer {at}") for at in range(1, 4)]
-    marked = passage("It is otherwise now.", relevance=0.0, said_when="later")
+    marked = passage("It is otherwise now.", relevance=0.0, said_when="last")
     assert len(items_of(block(*found[:6], *sure, marked, limit=20))) == MOST_MAYBE + 4
 
 
@@ -328,18 +328,9 @@ def test_a_passage_says_when_it_was_said_beside_the_others_and_then_it_is_shown_
     assert "said" not in block(passage("I drive a Volvo.", label="2025-01-02, ann"), unlikely)
 
 
-def test_what_was_said_later_and_is_maybe_about_something_else_says_both_and_is_whole() -> None:
-    told = passage("The rent is 1,900.", label="2025-01-02, ann")
-    changed = passage("She wants 2,050 of rent.", label="2025-06-07, ann", said_when="later")
-    other = passage("Marta dropped a tray. " * 12, label="2025-05-09, ann", relevance=0.1, said_when="later")
-    made = block(told, changed, other)
-    assert "- [2025-06-07, ann, said later] She wants 2,050 of rent." in made
-    assert f"- [2025-05-09, ann, said later, {MAYBE}] {other.text}" in made
-
-
 def test_what_recall_has_marked_takes_the_last_places_of_a_block() -> None:
     some = [passage(f"Fact number {number}.") for number in range(6)]
-    marked = passage("It is otherwise now.", said_when="later")
+    marked = passage("It is otherwise now.", said_when="last")
     made = block(*some, marked, limit=4)
     assert [text for _, text in items_of(made)] == [*(each.text for each in some[:3]), marked.text]
 

@@ -134,9 +134,7 @@ def test_a_model_that_hangs_costs_a_recall_its_time_and_no_more(make: Make) -> N
 def test_what_an_expander_writes_is_searched_for_too(make: Make) -> None:
     with make(settings=NO_CHANGES) as plain:
         talk(plain)
-        assert TALK[4] not in [
-            hit.content for hit in plain.recall("Whose home is where?", limit=2, hold=False, signals={"present": 0})
-        ]
+        assert TALK[4] not in [hit.content for hit in plain.recall("Whose home is where?", limit=2, hold=False)]
     with make(expander=lambda question: ["Who moved to Ghent?", "Who keeps bees?"]) as memory:
         found = memory.recall("Whose home is where?", limit=2, hold=False, explain=True)
     assert {hit.content for hit in found} == {TALK[4], TALK[5]}

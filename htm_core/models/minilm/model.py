@@ -45,7 +45,8 @@ class MiniLM:
     def __init__(self, directory: Path, *, form: Form = "float32", threads: int | None = None) -> None:
         self.model_name = NAME if form == "float32" else f"{NAME}:{form}"
         self._tokenizer = tokenizer(directory / WORDS)
-        self._session = _session(Tensors(directory / MATRICES), form, _threads(threads))
+        tensors = Tensors(directory / MATRICES)
+        self._session = session(build(tensors, form), tensors, threads)
         self._outputs = [output.name for output in self._session.get_outputs()]
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -117,14 +118,14 @@ def tokenizer(path: Path) -> Tokenizer:
     return made
 
 
-def _session(tensors: Tensors, form: Form, threads: int) -> Any:
+def session(graph: bytes, tensors: Tensors, threads: int | None = None) -> Any:
+    """A session of onnxruntime for a graph whose weights lie in the model's file; raises `ModelError` when it cannot be opened."""
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = _threads(threads)
     options.log_severity_level = 3  # hide the warnings of its optimiser
     # Spinning threads would halve the speed of everything else on a busy machine.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(tensors.file.parent))
-    graph = build(tensors, form)
     try:
         return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     except Exception as error:

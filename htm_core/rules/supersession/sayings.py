@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ..present.changes import BEGINS, CLAUSE, ENDS, REPLACES, owners
-from ..present.matters import MATTERS
+from .changes import BEGINS, CLAUSE, ENDS, REPLACES, owners
+from .matters import MATTERS
 from .read_sentences import sentences_of
 from .sentences import READ_AGAIN
 from .vocabulary import EMPTY, GONE, PLANNED, RELATIVES, STORY, THEIRS, WISHED

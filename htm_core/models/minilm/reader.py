@@ -1,0 +1,126 @@
+"""The reader: a small cross-encoder, which reads a question together with a passage.
+
+It is four layers of all-MiniLM-L6-v2 with outputs of its own, as ONNX with weights of 8 bits. Its word vectors stay in the embedded
+model's file. `python -m benchmarks.reader.train` trains it on this project's own chats; docs/why/reader.md has the measurements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ..stopping import native_parts
+from .model import session, tokenizer
+from .safetensors import Tensors
+from .weights import MATRICES, WORDS
+
+Floats: TypeAlias = npt.NDArray[np.float32]
+Tokens: TypeAlias = tuple[
+    list[int], list[int]
+]  # of a pair: its tokens, and the part of each: 0 the question, 1 the passage
+
+FILE = Path(__file__).with_name("reader.onnx")
+CLS, SEP, PADDING = 101, 102, -1
+QUESTION, PASSAGE = 32, 96  # tokens of each at most
+LONGEST = 3 + 2 * PASSAGE  # tokens of a pair at most
+AT_ONCE = 10  # pairs in one run of the model, of similar length
+MOST_CHARACTERS = 2_000  # of a text: more than PASSAGE words
+
+# The outputs are logits. Of a question and a passage: the passage states what is asked, now or formerly; it is the answer. Of two
+# messages of one person, the newer in the place of the question: what the older one says no longer holds.
+STATES, ANSWERS, REPLACES = 0, 1, 2
+# Of a message alone: it asks something, only acknowledges, tells the assistant how to behave or asks it to do something once, says
+# what its author likes or plans, that something has ended, speaks of somebody else, says that its author does not know, or is
+# pasted or raw output.
+KINDS = (
+    "asks", "acknowledges", "instructs", "requests", "prefers", "plans", "ended", "of_another", "unknown", "raw",
+)  # fmt: skip
+FIRST_KIND = 3
+OUTPUTS = FIRST_KIND + len(KINDS)
+
+
+class Pairs:
+    """Texts as the reader takes them: [CLS] question [SEP] passage [SEP]."""
+
+    def __init__(self, directory: Path) -> None:
+        self._tokenizer = tokenizer(directory / WORDS)
+        self._tokenizer.no_truncation()
+
+    def of(self, question: str, passage: str) -> Tokens:
+        """A question and a passage, as `shown` gives it."""
+        return _pair(self._ids(question)[:QUESTION], self._ids(passage)[:PASSAGE])
+
+    def of_messages(self, newer: str, older: str) -> Tokens:
+        """Two messages of one person."""
+        return _pair(self._ids(newer)[:PASSAGE], self._ids(older)[:PASSAGE])
+
+    def of_message(self, text: str) -> Tokens:
+        """One message alone."""
+        tokens = [CLS, *self._ids(text)[:PASSAGE], SEP]
+        return tokens, [0] * len(tokens)
+
+    def _ids(self, text: str) -> list[int]:
+        return list(self._tokenizer.encode(text[:MOST_CHARACTERS], add_special_tokens=False).ids)
+
+
+def _pair(first: Sequence[int], second: Sequence[int]) -> Tokens:
+    tokens = [CLS, *first, SEP, *second, SEP]
+    return tokens, [0] * (len(first) + 2) + [1] * (len(second) + 1)
+
+
+def shown(who: str, at: datetime | None, passage: str) -> str:
+    """A passage with who said it and on which day."""
+    return f"{who}, {at.day} {at:%B %Y}: {passage}" if at else f"{who}: {passage}"
+
+
+class Reader:
+    """Logits of what a text says of another; any number of threads may read at once.
+
+    Args:
+        directory: The folder of the embedded model's files.
+        threads: At most so many threads work on one call; None is `HTM_MODEL_THREADS`, else at most four.
+        file: The ONNX file.
+
+    Raises `ModelError` when onnxruntime cannot open it.
+    """
+
+    def __init__(self, directory: Path, *, threads: int | None = None, file: Path = FILE) -> None:
+        self._pairs = Pairs(directory)
+        self._session = session(file.read_bytes(), Tensors(directory / MATRICES), threads)
+
+    def questions(self, question: str, passages: Sequence[str]) -> Floats:
+        """The logits of a question with each passage, of shape (passages, OUTPUTS)."""
+        return self._read([self._pairs.of(question, passage) for passage in passages])
+
+    def messages(self, pairs: Sequence[tuple[str, str]]) -> Floats:
+        """The logits of pairs of a newer and an older message, of shape (pairs, OUTPUTS)."""
+        return self._read([self._pairs.of_messages(newer, older) for newer, older in pairs])
+
+    def kinds(self, texts: Sequence[str]) -> Floats:
+        """The logits of `KINDS` of each message, of shape (texts, kinds)."""
+        return self._read([self._pairs.of_message(text) for text in texts])[:, FIRST_KIND:]
+
+    def _read(self, pairs: Sequence[Tokens]) -> Floats:
+        order = sorted(range(len(pairs)), key=lambda place: len(pairs[place][0]))
+        logits = np.empty((len(pairs), OUTPUTS), np.float32)
+        for first in range(0, len(order), AT_ONCE):
+            places = order[first : first + AT_ONCE]
+            tokens, parts = filled_up([pairs[place] for place in places])
+            with native_parts.part():
+                logits[places] = self._session.run(["logits"], {"tokens": tokens, "parts": parts})[0]
+        return logits
+
+
+def filled_up(pairs: Sequence[Tokens]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Tokens and parts of some pairs, each of shape (pairs, longest)."""
+    longest = max(len(tokens) for tokens, _ in pairs)
+    tokens = np.zeros((len(pairs), longest), np.int64)
+    parts = np.full_like(tokens, PADDING)
+    for row, (ids, of) in enumerate(pairs):
+        tokens[row, : len(ids)], parts[row, : len(ids)] = ids, of
+    return tokens, parts

@@ -1,0 +1,88 @@
+"""The embedded reader, loaded at its first use; `Memory.recall(reader=True)` and what goes into prompts use it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .. import time_limit
+from ..errors import ModelError
+from ..fork import renewed_after_fork
+from .lazy import LazyModel
+
+if TYPE_CHECKING:
+    from .minilm.reader import Floats, Reader
+
+MEANWHILE = "Until then hits keep the order of the search"
+
+
+class EmbeddedReader:
+    """The reader of a process; any number of threads may use it at once. Every failure is a `ModelError`."""
+
+    def __init__(self) -> None:
+        self._kept_for_parent: list[object] = []
+        self._model = _unloaded()
+        renewed_after_fork(self)
+
+    def questions(self, question: str, passages: Sequence[str], *, seconds: float) -> Floats:
+        """The logits of a question with each passage, of shape (passages, OUTPUTS).
+
+        Raises `ModelError` when it cannot be loaded, or takes longer than `seconds`.
+        """
+        try:
+            return time_limit.within(
+                time_limit.for_model(seconds),
+                lambda: self._model.call(lambda reader: reader.questions(question, passages)),
+                client="reader",
+            )
+        except time_limit.OutOfTime as error:
+            raise ModelError(
+                f"expected the reader to answer within {seconds:.3g} s, but it did not; raise Settings.reranker_timeout, or go "
+                f"without it: reader=False. {MEANWHILE}"
+            ) from error
+
+    def renew(self) -> None:
+        """Load the model anew in a forked child: the threads of onnxruntime exist only in the parent."""
+        self._kept_for_parent.append(self._model)  # deleting its session here would wait for them
+        self._model = _unloaded()
+
+
+def reads_prompts(wanted: bool | None) -> bool:
+    """Whether the reader reads what goes into a prompt: as wanted, and by default where its files are here."""
+    return _is_here() if wanted is None else wanted
+
+
+@functools.cache
+def embedded_reader() -> EmbeddedReader:
+    """The one reader of this process."""
+    return EmbeddedReader()
+
+
+def _is_here() -> bool:
+    try:
+        from .minilm import reader, weights
+    except ImportError:
+        return False
+    return reader.FILE.exists() and weights.find() is not None
+
+
+def _unloaded() -> LazyModel[Reader]:
+    return LazyModel("all-MiniLM-L6-v2:reader", _load, kind="reader", meanwhile=MEANWHILE)
+
+
+def _load() -> Reader:
+    try:
+        from .minilm import weights
+        from .minilm.reader import Reader
+    except ImportError as error:
+        raise ModelError(
+            f"the reader needs numpy, onnxruntime and tokenizers, and {error.name} is not installed: "
+            f'pip install "htm-memory[embedded]". {MEANWHILE}'
+        ) from error
+    folder = weights.find()
+    if folder is None:  # a recall waits for no download
+        raise ModelError(
+            f"the reader needs the files of the embedded model, which are not here: htm setup. {MEANWHILE}"
+        )
+    return Reader(folder)

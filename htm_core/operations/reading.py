@@ -1,0 +1,93 @@
+"""Hits as the reader puts them: a stage of recall. What it says of them is in rules/reading.py."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..engine.engine import Engine
+from ..errors import ModelError
+from ..models.readers import embedded_reader
+from ..rules import reading
+from ..rules.text.present_questions import asks_the_present
+from ..store.search import RecallQuery
+from ..types import Hit, Recall, SaidWhen
+
+_log = logging.getLogger("htm.recall")
+
+
+def read(engine: Engine, query: RecallQuery, found: Recall) -> Recall:
+    """A recall whose first hits are in the order of the reader; as it was, with the reason, where that fails or is too slow.
+
+    A hit gets the score of the place to which it moves, and the relevance that the reader gives it. Where a question asks for what
+    holds now, the newest of the messages that state it comes first, and the others say that they were said earlier.
+    """
+    if not reads(engine, query) or not found.hits:
+        return found
+    began = time.perf_counter()
+    hits, fallback = found.hits, found.fallback
+    first, rest = hits[: reading.READ], hits[reading.READ :]
+    try:
+        logits = _logits(query.question, first, seconds=engine.settings.reranker_timeout)
+    except ModelError as error:
+        _log.warning("recall without the reader: %s", type(error).__name__)
+        why = f"Hits are in the order of the search: {error}"
+        fallback = f"{fallback} {why}" if fallback else why
+    else:
+        hits = (*_in_order(query, first, logits), *rest)
+    timings = replace(found.timings, reranker=(time.perf_counter() - began) * 1e3)
+    return replace(found, hits=hits, fallback=fallback, timings=timings)
+
+
+def reads(engine: Engine, query: RecallQuery) -> bool:
+    """Whether the reader reads what this query finds: not for the nearest neighbours or the words alone."""
+    return query.reader and query.mode == "hybrid" and engine.settings.fusion == "scores"
+
+
+def _logits(question: str, hits: Sequence[Hit], *, seconds: float) -> Sequence[float]:
+    """How surely each hit states what is asked, as logits."""
+    from ..models.minilm.reader import STATES, shown  # brings onnxruntime, which is only there where the reader is used
+
+    texts = []
+    for hit in hits:
+        said = hit.mention
+        who = "" if said is None else said.name or said.role or ""
+        texts.append(shown(who, None if said is None else said.at, hit.passage))
+    answered = embedded_reader().questions(question, texts, seconds=seconds)
+    logits: list[float] = answered[:, STATES].tolist()
+    return logits
+
+
+def _in_order(query: RecallQuery, hits: Sequence[Hit], logits: Sequence[float]) -> Sequence[Hit]:
+    scores = [hit.score for hit in hits]
+    order = reading.order(logits, scores)
+    standing = reading.standing(query.text, hits, logits) if _asks_now(query) else None
+    said_when: dict[int, SaidWhen] = {}
+    if standing is not None:
+        order = [standing.newest, *(place for place in order if place != standing.newest)]
+        said_when.update(dict.fromkeys(standing.earlier, "earlier"))
+        if standing.earlier:
+            said_when[standing.newest] = "last"
+    return [
+        replace(
+            hits[old],
+            score=score,
+            relevance=reading.relevance(logits[old], hits[old].match.cosine),
+            said_when=said_when.get(old),
+            signals={**hits[old].signals, "reader": score - hits[old].score} if hits[old].signals else {},
+        )
+        for old, score in zip(order, scores, strict=True)
+    ]
+
+
+def _asks_now(query: RecallQuery) -> bool:
+    """Whether a query asks for what holds now, and nothing in its options says that another time is meant."""
+    f = query.filters
+    return (
+        not (query.of_everybody or f.windows or query.moments or query.timeframe)
+        and f.as_of is None
+        and f.valid_at is None
+        and asks_the_present(query.text)
+    )

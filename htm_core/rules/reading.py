@@ -1,0 +1,94 @@
+"""What the reader's logits mean for hits: their order, how likely each answers, and which of several values holds now.
+
+The constants are fitted by `python -m benchmarks.reader.measure` on an author whom the reader was not trained on.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from ..types import Hit
+from .trust import MOST_TRUSTED, is_trusted_speaker
+
+READ = 20  # hits that are read: docs/why/reader.md has what more of them add
+SCORE_WEIGHT = 16.0  # of the search's score beside the logit
+# Messages of one person state the same matter where what they are worth is at most so far below the best, and the logit at least
+# this; the newest of them holds.
+SAME_MATTER, STATES_AT_ALL = 4.0, -3.0
+# The relevance of a hit is the logistic function of these: a constant, and the weights of the logit and of the cosine.
+CONSTANT, OF_LOGIT, OF_COSINE = -3.04, 0.45, 5.38
+USUAL_COSINE = 0.4
+
+_WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What stands first: the place of the hit that holds now, and those of the earlier ones that state the same matter."""
+
+    newest: int
+    earlier: Collection[int]
+
+
+def order(logits: Sequence[float], scores: Sequence[float]) -> list[int]:
+    """The places of hits, best first, by the reader and the score of the search."""
+    worth = _worth(logits, scores)
+    return sorted(range(len(worth)), key=lambda place: -worth[place])
+
+
+def _worth(logits: Sequence[float], scores: Sequence[float]) -> list[float]:
+    return [logit + SCORE_WEIGHT * score for logit, score in zip(logits, scores, strict=True)]
+
+
+def relevance(logit: float, cosine: float | None) -> float:
+    """The probability, from 0 to 1, that a passage answers; one without a vector has the usual cosine of its subject."""
+    evidence = CONSTANT + OF_LOGIT * logit + OF_COSINE * (USUAL_COSINE if cosine is None else cosine)
+    return 1 / (1 + math.exp(-evidence))
+
+
+def standing(question: str, hits: Sequence[Hit], logits: Sequence[float]) -> Standing | None:
+    """Which hit holds now where several messages of one person state what is asked; None where only one does.
+
+    Only what a user said of themselves counts: not what an assistant, a page or a less trusted source says, nor what has ended,
+    and nothing where the question names who speaks.
+    """
+    said = {place: hit.mentions[0] for place, hit in enumerate(hits) if _states_a_value(question, hit)}
+    if not said or _names_a_speaker(question, hits):
+        return None
+    worth = _worth(logits, [hit.score for hit in hits])
+    best = max(said, key=lambda place: worth[place])
+    same = [
+        place
+        for place, mention in said.items()
+        if worth[place] >= max(worth) - SAME_MATTER
+        and logits[place] >= STATES_AT_ALL
+        and mention.name == said[best].name
+    ]
+    if len(same) < 2:
+        return None
+    newest = max(same, key=lambda place: said[place].at)
+    return Standing(newest, [place for place in same if said[place].at.date() < said[newest].at.date()])
+
+
+def _states_a_value(question: str, hit: Hit) -> bool:
+    said = hit.mention
+    return (
+        said is not None
+        and said.role == "user"
+        and is_trusted_speaker(said.source, said.role)
+        and said.trust == MOST_TRUSTED
+        and not hit.ended
+        and _words(hit.content) != _words(question)  # an agent has logged the question before it recalls
+    )
+
+
+def _names_a_speaker(question: str, hits: Sequence[Hit]) -> bool:
+    names = {word for hit in hits if hit.mention and hit.mention.name for word in _words(hit.mention.name)[:1]}
+    return not names.isdisjoint(_words(question))
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
