@@ -50,10 +50,10 @@ def forms(case: Case) -> dict[str, tuple[Options, Options]]:
         "month": {"timeframe": "last month"}, "session": {"session": middle.session}, "tenant": {"scope": "tenant"},
         "as of": {"as_of": middle.at}, "valid": {"valid_at": middle.at}, "user": {"sources": ["user"]},
         "trusted": {"min_trust": 2}, "where": {"where": {"unit": {"$gte": "1"}}}, "no context": {"signals": {"context": 0.0}},
-        "no ranker": {"signals": {"ranker": 0.0, "interaction": 0.0}}, "same": {"signals": {"diversity": 0.0, "echo": 0.0}},
+        "no ranker": {"signals": {"ranker": 0.0}}, "same": {"signals": {"diversity": 0.0, "echo": 0.0}},
     }  # fmt: skip
     settings: dict[str, Options] = {
-        "ranks": {"fusion": "ranks"}, "as spelt": {"spelling": False}, "no words": {"word_vectors": False},
+        "ranks": {"fusion": "ranks"}, "as spelt": {"spelling": False},
         "small talk": {"recall_small_talk": True}, "no changes": {"supersession": 1.0},
     }  # fmt: skip
     return {name: (options, {}) for name, options in plain.items()} | {

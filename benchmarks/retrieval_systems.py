@@ -16,7 +16,6 @@ from benchmarks.retrieval_sets import Case, Message
 from htm_core import Draft, Memory, Mode, Recall, Settings, Signals
 from htm_core.models.embedders import MINILM, resolve
 from htm_core.rules.fusion import reciprocal_rank
-from htm_core.rules.word_vectors import QuestionWords
 from htm_core.runtime.process import runtime
 
 SILENT = Signals(**dict.fromkeys(Signals.model_fields, 0.0))
@@ -146,61 +145,26 @@ class CachedEmbedder:
         self._file = sqlite3.connect(path, check_same_thread=False, timeout=60)
         self._file.execute("pragma journal_mode = wal")
         self._file.execute("create table if not exists e (k blob primary key, v blob)")
-        # The words of passages, as they are stored, and those of questions: their vectors and weights.
-        self._file.execute("create table if not exists w (k blob primary key, v blob)")
-        self._file.execute("create table if not exists q (k blob primary key, vectors blob, weights blob)")
         self._lock = threading.Lock()
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Give a vector for each text, in half precision, as vectors are stored."""
-        return self.embed_documents_with_words(texts)[0]
-
-    def embed_documents_with_words(self, texts: list[str]) -> tuple[list[list[float]], list[bytes | None]]:
-        """Give a vector for each text, and its words as they are stored; None where the model gives none."""
-        keys = [self._key(text) for text in texts]
-        known = {key: rows for key in keys if (rows := self._cached(key)) is not None}
+        keys = [hashlib.sha256(f"{self.model} {text}".encode("utf-8", "replace")).digest()[:16] for text in texts]
+        known = {key: row for key in keys if (row := self._cached(key)) is not None}
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         if missing:
-            vectors, words = self._model.passages(list(missing.values()), words=True)
+            vectors = self._model.documents(list(missing.values()))
             rows = [np.asarray(vector, np.float16).tobytes() for vector in vectors]
             with self._lock, self._file:
                 self._file.executemany("insert or ignore into e values (?, ?)", zip(missing, rows, strict=True))
-                self._file.executemany("insert or ignore into w values (?, ?)", zip(missing, words, strict=True))
-            known |= dict(zip(missing, zip(rows, words, strict=True), strict=True))
-        return [_halves(known[key][0]) for key in keys], [known[key][1] for key in keys]
+            known |= dict(zip(missing, rows, strict=True))
+        return [np.frombuffer(known[key], np.float16).astype(float).tolist() for key in keys]
 
     def embed_query(self, text: str) -> list[float]:
         """Give the vector of a query."""
-        return self.embed_query_with_words(text)[0]
+        return self.embed_documents([text])[0]
 
-    def embed_query_with_words(self, text: str) -> tuple[list[float], QuestionWords | None]:
-        """Give the vector of a query, and its words; None where the model gives none."""
-        key = self._key(text)
-        found = "select e.v, q.vectors, q.weights from e join q on q.k = e.k where e.k = ?"
+    def _cached(self, key: bytes) -> bytes | None:
         with self._lock:
-            row = self._file.execute(found, [key]).fetchone()
-        if row is None:
-            vector, words = self._model.query_with_words(text)
-            made = (None, None) if words is None else (words.vectors.tobytes(), words.weights.tobytes())
-            row = (np.asarray(vector, np.float16).tobytes(), *made)
-            with self._lock, self._file:
-                self._file.execute("insert or ignore into e values (?, ?)", [key, row[0]])
-                self._file.execute("insert or ignore into q values (?, ?, ?)", [key, *made])
-        if row[1] is None:
-            return _halves(row[0]), None
-        weights = np.frombuffer(row[2], np.float32)
-        vectors = np.frombuffer(row[1], np.float32).reshape(len(weights), -1)
-        return _halves(row[0]), QuestionWords(vectors, weights)
-
-    def _key(self, text: str) -> bytes:
-        return hashlib.sha256(f"{self.model} {text}".encode("utf-8", "replace")).digest()[:16]
-
-    def _cached(self, key: bytes) -> tuple[bytes, bytes | None] | None:
-        with self._lock:
-            row = self._file.execute("select e.v, w.v from e join w on w.k = e.k where e.k = ?", [key]).fetchone()
-        return None if row is None else (row[0], row[1])
-
-
-def _halves(row: bytes) -> list[float]:
-    numbers: list[float] = np.frombuffer(row, np.float16).astype(float).tolist()
-    return numbers
+            row = self._file.execute("select v from e where k = ?", [key]).fetchone()
+        return None if row is None else row[0]

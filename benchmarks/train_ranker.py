@@ -10,11 +10,10 @@ paraphrases are only measured on.
 
 The model is linear: the probability that a hit is the one that answers is the softmax of score and features, and each question
 counts once (listwise, as ListNet: Cao et al., 2007). A ridge pulls every weight but that of the score to 0. Divided by the weight
-of the score they are what is added to it. What is fitted are the weights for where the words of passages are compared with those of
-the question (late interaction); installed is the mean of these and of the weights for where they are not, which were fitted before
-on fewer chats and stay as they are. What is installed was fitted before the chats from 20 on were written; with them no set that is
-only measured on changes beyond its noise (docs/why/ranker.md). "Left out" is measured by leaving out one conversation at a time;
-the others had seen some.
+of the score they are what is added to it. What is installed (`rules/ranking.py`) is the mean of two such fits on fewer chats, from
+before the dialogues from 11 on and the technical chats from 14 on were written; with more of them no set that is only measured on
+changes beyond its noise (docs/why/ranker.md). "Left out" is measured by leaving out one conversation at a time; the installed
+weights had seen some.
 """
 
 from __future__ import annotations
@@ -40,9 +39,8 @@ from htm_core import shutdown
 from htm_core.operations import ranked_search
 from htm_core.rules.limits import RESULTS
 from htm_core.rules.ranking import FEATURES, TRAITS, WEIGHTS, Weights
-from htm_core.rules.scoring import USUAL_NEARNESS, Candidates, Scored, ScoringQuery, best_candidates
+from htm_core.rules.scoring import Candidates, Scored, ScoringQuery, best_candidates
 from htm_core.rules.text.question_kinds import kinds_of
-from htm_core.rules.word_vectors import QuestionWords, nearness
 from htm_core.store import candidates
 from htm_core.store.candidates import FoundCandidates
 from htm_core.store.connection import Reader
@@ -54,9 +52,8 @@ OF_A_KIND = (
     "list:nearness", "course:by_user", "course:nearness", "course:coverage", "course:first_person", "own:by_user",
     "own:by_assistant", "own:first_person", "own:wish", "advice:wish", "advice:by_user", "inference:nearness",
 )  # fmt: skip
-COLUMNS = ("score", *FEATURES, *TRAITS, "interaction", *OF_A_KIND)
-# The weights that are installed for where no words are compared. They were fitted before, on fewer chats.
-WITHOUT_WORDS = np.array([1.0, *(WEIGHTS.get(name, 0.0) for name in COLUMNS[1:])])
+COLUMNS = ("score", *FEATURES, *TRAITS, *OF_A_KIND)
+INSTALLED = np.array([1.0, *(WEIGHTS.get(name, 0.0) for name in COLUMNS[1:])])
 # The dialogues that are joined: with about as many messages as a long chat between friends has.
 JOINED = (
     ("07", "05", "09", "01"), ("08", "06", "10", "02", "03"), ("12", "13", "14", "15", "11"),
@@ -107,9 +104,9 @@ def main() -> None:
         }
         shutdown()
     training = [question for name in fitted for question in asked[name]]
-    weights = installed(training)
-    print("WEIGHTS_WITH_WORDS =", dict(zip(COLUMNS[1:], np.round(weights[1:], 4).tolist(), strict=True)))
-    table = Table(title="ten candidates of a recall, in %: by the score alone → ranked without words → with words")
+    weights = fit(training)
+    print("WEIGHTS =", dict(zip(COLUMNS[1:], np.round(weights[1:], 4).tolist(), strict=True)))
+    table = Table(title="ten candidates of a recall, in %: by the score alone → by the installed weights → by these")
     for column in ("set", "questions", *SHOWN):
         table.add_column(column, justify="left" if column == "set" else "right")
     for name, questions in asked.items():
@@ -167,53 +164,40 @@ def ask(cases: Sequence[Case], *, embedder: object | None, counts: float = 1.0) 
 def _asked(
     held: CaseMemory, question: str, gold: frozenset[str], units: Mapping[str, list[str]], counts: float
 ) -> Asked:
-    found: list[tuple[Candidates, list[Scored], QuestionWords | None]] = []
+    found: list[tuple[Candidates, list[Scored]]] = []
 
     def find(read: Reader, query: RecallQuery) -> FoundCandidates:
         return search(read, replace(query, limit=CANDIDATES))
 
     def best(nodes: Candidates, query: ScoringQuery, *, limit: int) -> list[Scored]:
         # The installed weights choose no candidate, and none is left out.
-        every = replace(query, ranking=NOTHING, question_words=None, min_score=0.0)
-        found.append((nodes, choose(nodes, every, limit=len(nodes.nodes)), query.question_words))
+        every = replace(query, ranking=NOTHING, min_score=0.0)
+        found.append((nodes, choose(nodes, every, limit=len(nodes.nodes))))
         return choose(nodes, query, limit=limit)
 
     search, choose = candidates.find, best_candidates
     with mock.patch.object(candidates, "find", find), mock.patch.object(ranked_search, "best_candidates", best):
         held.memory.recall(question, hold=False)
-    nodes, scored, words = found[-1]
-    near = np.full(len(nodes.nodes), np.nan)
-    if words is not None and nodes.words is not None:
-        near = nearness(words, nodes.words)
+    nodes, scored = found[-1]
     kinds = set(kinds_of(question))
     return Asked(
         conversation=held.case.name.removesuffix(" without names"),
         gold=gold,
         units=[units[str(nodes.nodes[each.place])] for each in scored],
-        rows=np.array([row(each.score, each.features, float(near[each.place]), kinds) for each in scored]),
+        rows=np.array([row(each.score, each.features, kinds) for each in scored]),
         counts=counts,
     )
 
 
-def row(score: float, weighed: Sequence[float | None] | None, near: float, kinds: set[str]) -> list[float]:
-    """What is weighed of one hit, by `COLUMNS`: the features, the traits by their bits, and those of the question's kinds.
-
-    `near` is how near its words are to those of the question.
-    """
-    interaction = 0.0 if np.isnan(near) else near - USUAL_NEARNESS
+def row(score: float, weighed: Sequence[float | None] | None, kinds: set[str]) -> list[float]:
+    """What is weighed of one hit, by `COLUMNS`: the features, the traits by their bits, and those of the question's kinds."""
     if weighed is None:  # no conversation was found
-        return [{"score": score, "interaction": interaction}.get(name, 0.0) for name in COLUMNS]
-    values = dict(zip(FEATURES, (value or 0.0 for value in weighed[:-1]), strict=True))
+        return [score] + [0.0] * (len(COLUMNS) - 1)
+    values = {"score": score} | dict(zip(FEATURES, (value or 0.0 for value in weighed[:-1]), strict=True))
     bits = int(weighed[-1] or 0)
     values |= {name: float(bits >> place & 1) for place, name in enumerate(TRAITS)}
-    values |= {"score": score, "interaction": interaction}
     crossed = [float(kind in kinds) * values[name] for kind, _, name in (each.partition(":") for each in OF_A_KIND)]
     return [values[name] for name in COLUMNS[: -len(OF_A_KIND)]] + crossed
-
-
-def installed(asked: Sequence[Asked]) -> Floats:
-    """The mean of the weights that fit these questions, and of those without words, which fitted others."""
-    return np.asarray((fit(asked) + WITHOUT_WORDS) / 2, dtype=np.float64)
 
 
 def fit(asked: Sequence[Asked], *, ridge: float = RIDGE) -> Floats:
@@ -259,14 +243,14 @@ def fit(asked: Sequence[Asked], *, ridge: float = RIDGE) -> Floats:
 def left_out(questions: Sequence[Asked], training: Sequence[Asked]) -> list[Floats]:
     """For each question the weights that were fitted without its conversation."""
     fitted = {
-        conversation: installed([each for each in training if each.conversation != conversation])
+        conversation: fit([each for each in training if each.conversation != conversation])
         for conversation in {question.conversation for question in questions}
     }
     return [fitted[question.conversation] for question in questions]
 
 
 def add_row(table: Table, name: str, questions: Sequence[Asked], weights: Sequence[Floats]) -> None:
-    """Add the measures of a set, by the score alone, by the ranker without words, and with them."""
+    """Add the measures of a set, by the score alone, by the installed weights, and by others."""
 
     def means(ranked: Sequence[Sequence[list[str]]]) -> list[float]:
         values = [measured(each.gold, ranking[:10]) for each, ranking in zip(questions, ranked, strict=True)]
@@ -280,7 +264,7 @@ def add_row(table: Table, name: str, questions: Sequence[Asked], weights: Sequen
                 for each, by in zip(questions, chosen, strict=True)
             ]
         )
-        for chosen in ([alone] * len(questions), [WITHOUT_WORDS] * len(questions), weights)
+        for chosen in ([alone] * len(questions), [INSTALLED] * len(questions), weights)
     ]
     table.add_row(
         name, str(len(questions)), *(" → ".join(f"{value:.1f}" for value in each) for each in zip(*steps, strict=True))

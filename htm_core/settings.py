@@ -50,12 +50,6 @@ class Signals(BaseModel):
     echo: float = Field(default=1.0, ge=0, le=1, description="how much less a text that only asks is worth")
     diversity: float = Field(default=1.0, ge=0, le=1, description="how much less a copy of a better hit is worth")
     ranker: float = Field(default=1.0, ge=0, le=1, description="what was learned of how all of these go together")
-    interaction: float = Field(
-        default=1.0,
-        ge=0,
-        le=1,
-        description="how near each word of the question is to some word of the text, in its context",
-    )
 
 
 class Settings(BaseModel):
@@ -150,10 +144,6 @@ class Settings(BaseModel):
     spelling: bool = Field(
         default=True,
         description="search for the words of a question that no memory has as they were probably meant; docs/why/text-search.md",
-    )
-    word_vectors: bool = Field(
-        default=True,
-        description="store small vectors of the words of each passage, where the embedder gives them: the embedded model does",
     )
     redactor: Literal["default"] | None = Field(
         default=None,

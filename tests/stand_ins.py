@@ -7,13 +7,8 @@ import math
 import re
 import threading
 import time
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
-
-import numpy as np
-
-from htm_core.rules.word_vectors import NUMBERS, Floats, QuestionWords, packed
 
 InvalidAnswer = Literal["count", "length", "nan"]
 
@@ -87,30 +82,6 @@ class StandInChat:
     def invoke(self, messages: list[tuple[str, str]]) -> object:
         self.asked.append(messages)
         return self.answer
-
-
-class WordEmbedder(HashEmbedder):
-    """Embeds as `HashEmbedder` does, and gives a vector of each word too: the same word has the same one in every text.
-
-    What `means` names as a pair has one vector for both words, as a model sees synonyms.
-    """
-
-    def __init__(self, means: Mapping[str, str] | None = None, *, dimension: int = 64, name: str = "words") -> None:
-        super().__init__(dimension, name)
-        self.means = dict(means or {})
-
-    def embed_documents_with_words(self, texts: list[str]) -> tuple[list[list[float]], list[bytes]]:
-        return self.embed_documents(texts), [packed(self._words(text)) for text in texts]
-
-    def embed_query_with_words(self, text: str) -> tuple[list[float], QuestionWords]:
-        vectors = self._words(text)
-        return self.embed_query(text), QuestionWords(vectors, np.full(len(vectors), 1 / len(vectors), np.float32))
-
-    def _words(self, text: str) -> Floats:
-        words = re.findall(r"\w+", text.lower()) or [text]
-        seeds = [hashlib.sha256(self.means.get(word, word).encode("utf-8", "replace")).digest()[:8] for word in words]
-        drawn = [np.random.default_rng(int.from_bytes(seed, "big")).standard_normal(NUMBERS) for seed in seeds]
-        return np.array([each / np.linalg.norm(each) for each in drawn], np.float32)
 
 
 class Clock:

@@ -94,7 +94,6 @@ def _examined(common: CommonOptions, database: Database) -> list[Finding]:
         roles="htm" if database.is_embedded else database.settings.roles,
         walls_key=database.user_wall.known_key,
         read_url=database.settings.read_url,
-        word_vectors=database.settings.word_vectors,
     )
 
 

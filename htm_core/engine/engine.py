@@ -416,18 +416,16 @@ class Engine:
             if vector is None
         ]
         time_limit.grow(len(missing), each=EMBEDDED_AT_ONCE)
-        answers: list[tuple[list[float], bytes | None]] = []
+        answers: list[list[float]] = []
         with suppress(ModelError):
             for at in range(
                 0, len(missing), EMBEDDED_AT_ONCE
             ):  # so that a model that hangs is noticed after one of them
-                texts = [text for _, text in missing[at : at + EMBEDDED_AT_ONCE]]
-                answers += zip(*self.embedder.passages(texts, words=self.settings.word_vectors), strict=True)
-        for (place, _), (vector, of_words) in zip(missing, answers, strict=False):
-            vectors, words = list(entries[place].vectors), list(entries[place].words)
-            piece = vectors.index(None)
-            vectors[piece], words[piece] = vector, of_words
-            entries[place] = replace(entries[place], vectors=tuple(vectors), words=tuple(words))
+                answers += self.embedder.documents([text for _, text in missing[at : at + EMBEDDED_AT_ONCE]])
+        for (place, _), answer in zip(missing, answers, strict=False):
+            vectors = list(entries[place].vectors)
+            vectors[vectors.index(None)] = answer
+            entries[place] = replace(entries[place], vectors=tuple(vectors))
         return entries
 
     # -- working memory ------------------------------------------------------------------------------------------------

@@ -117,7 +117,6 @@ class Preparer:
             trust=trust,
             pieces=pieces,
             vectors=(given + (None,) * len(pieces))[: len(pieces)],
-            words=(None,) * len(pieces),
             is_dated=draft.at is not None,
             logged=wordless or draft.role is not None or draft.payload is not None,
         )

@@ -112,16 +112,13 @@ class EmbedHandler:
         chosen = sorted(found, key=lambda each: each[1].turn)[:limit]
         begun = time.monotonic()
         with time_limit.limited(None):  # a model may be slow where nobody waits for it
-            vectors, words = self._embedder.passages(
-                [text.body for _, text in chosen], words=self._database.settings.word_vectors
-            )
+            vectors = self._embedder.documents([text.body for _, text in chosen])
         if len(chosen) >= SMALLEST_BATCH:  # a call of few texts says little about many
             in_a_second = len(chosen) / max(time.monotonic() - begun, 1e-6)
             self.batch = max(SMALLEST_BATCH, int(min(most, BATCH_SECONDS * in_a_second)))
         for tenant, group in claimed.items():
             made = {text.id: vector for (of, text), vector in zip(chosen, vectors, strict=True) if of == tenant}
-            of_words = {text.id: each for (of, text), each in zip(chosen, words, strict=True) if of == tenant}
-            self._store(tenant, group, made, of_words, incomplete=jobs.nodes_left(missing[tenant], made))
+            self._store(tenant, group, made, incomplete=jobs.nodes_left(missing[tenant], made))
 
     def answers(self) -> bool:
         """Embed a short text, and say whether that worked."""
@@ -136,13 +133,12 @@ class EmbedHandler:
         tenant: str,
         group: Sequence[ClaimedJob],
         vectors: Mapping[UUID, Sequence[float]],
-        words: Mapping[UUID, bytes | None],
         *,
         incomplete: set[UUID],
     ) -> None:
         finished = [job for job in group if job.node_id not in incomplete]
         with self._database.transaction(tenant, role="htm_worker", followed=True) as connection:
-            nodes.insert_vectors(connection, vectors, model=self.model, words=words)
+            nodes.insert_vectors(connection, vectors, model=self.model)
             jobs.finish(connection, finished)
             if self._database.settings.supersession is not None:  # of an import nothing is compared
                 jobs.enqueue(connection, _nodes([job for job in finished if not job.bulk]), kind="supersede")

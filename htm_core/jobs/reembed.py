@@ -52,8 +52,8 @@ def reembed(
     """Give all memories of a tenant vectors of another model, then let that model take over.
 
     Each batch is stored as soon as it is made, so an interrupted run goes on where it stopped. Memories that are written
-    meanwhile are included. With the model that the tenant has already, missing vectors are made, those of words too, and what
-    an interrupted change left behind is deleted. `progress` is called with the passages that have a vector, and with all passages.
+    meanwhile are included. With the model that the tenant has already, missing vectors are made, and what an interrupted
+    change left behind is deleted. `progress` is called with the passages that have a vector, and with all passages.
 
     Raises `ModelError` when the model stops answering, `NotFound` for an unknown tenant, `QueryTimeout` when long writes
     never leave a gap to take over in, and other `StorageError`s.
@@ -97,33 +97,29 @@ class _Reembedding:
         name = self._embedder.name
         filled = model_change.fill_progress(self._database, self._tenant, model=name)
         done, total, made = filled.vectors, filled.passages, -1
-        words = self._embedder.gives_words and self._database.settings.word_vectors
         self._progress(done, total)
         while made:
             made, after = 0, None
             while batch := model_change.missing_texts(
-                self._database, self._tenant, model=name, after=after, limit=BATCH, words=words
+                self._database, self._tenant, model=name, after=after, limit=BATCH
             ):
                 after = max(batch)
-                answers = self._embed({id: text for id, text in batch.items() if id not in self._refused})
-                vectors = {id: vector for id, (vector, _) in answers.items()}
+                vectors = self._embed({id: text for id, text in batch.items() if id not in self._refused})
                 if vectors:
-                    of_words = {id: each for id, (_, each) in answers.items()}
-                    model_change.store(self._database, self._tenant, vectors, model=name, words=of_words)
+                    model_change.store(self._database, self._tenant, vectors, model=name)
                 made += len(vectors)
                 self.embedded += len(vectors)
                 self._progress(done + made, max(total, done + made))
             done += made
 
-    def _embed(self, texts: Mapping[UUID, str]) -> dict[UUID, tuple[Sequence[float], bytes | None]]:
+    def _embed(self, texts: Mapping[UUID, str]) -> dict[UUID, Sequence[float]]:
         """Embed a batch; where that fails, text by text. A text that fails alone is left to its job, which is parked."""
         try:
-            made = self._embedder.passages(list(texts.values()), words=self._database.settings.word_vectors)
-            return dict(zip(texts, zip(*made, strict=True), strict=True))
+            return dict(zip(texts, self._embedder.documents(list(texts.values())), strict=True))
         except ModelError as error:
             self._embedder.query("Are you there?")  # raises when the model is away: then it is not the text
             if len(texts) > 1:
-                return {id: made for id, text in texts.items() for id, made in self._embed({id: text}).items()}
+                return {id: vector for id, text in texts.items() for id, vector in self._embed({id: text}).items()}
             _log.warning("a text that the model cannot embed was left to its job: %s", error)
             self._refused.update(texts)
             return {}

@@ -10,7 +10,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from .. import time_limit
 from ..errors import HTMError, InvalidInput, ModelError
@@ -20,16 +20,11 @@ from .embedder_names import embedder_name
 from .lazy import has_methods
 from .tokenizers import well_formed
 
-if TYPE_CHECKING:
-    from ..rules.word_vectors import QuestionWords
-
 MINILM = "all-MiniLM-L6-v2"
 MINILM_INT8 = "all-MiniLM-L6-v2:int8"
 MINILM_DIMENSION = 384
 LARGEST_COMPONENT = 65504.0  # vectors are stored in half precision
 PROBE = "How many numbers has a vector?"
-# What an embedder has that gives the words of a text beside its vector: the embedded model.
-WORD_METHODS = ("embed_documents_with_words", "embed_query_with_words")
 
 _ALIASES = {"minilm": MINILM, "minilm:int8": MINILM_INT8, MINILM: MINILM, MINILM_INT8: MINILM_INT8}
 _resolving = threading.RLock()
@@ -94,11 +89,6 @@ class CheckedEmbedder:
         """The name and the dimension, as they are stored with each vector."""
         return Model(self.name, self.dimension)
 
-    @property
-    def gives_words(self) -> bool:
-        """Whether it gives the words of a passage beside its vector; it is loaded for that."""
-        return self._call(lambda embedder: has_methods(embedder, *WORD_METHODS))
-
     def warm(self) -> None:
         """Begin to load a model of this process that is on this disk, in a thread, so that it is there when it is first used.
 
@@ -116,51 +106,24 @@ class CheckedEmbedder:
 
     def documents(self, texts: Sequence[str]) -> list[list[float]]:
         """Embed texts that are stored and searched: one vector per text, in order."""
-        return self._documents(texts, lambda embedder, wanted: (list(embedder.embed_documents(wanted)), None))[0]
-
-    def passages(self, texts: Sequence[str], *, words: bool) -> tuple[list[list[float]], Sequence[bytes | None]]:
-        """Embed passages, and give the words of each as they are stored (rules/word_vectors.py).
-
-        None stands for the words of a passage without `words`, and where the embedder gives one vector for a text and nothing
-        else, as all do but the embedded model.
-        """
-        if not words:
-            return self.documents(texts), [None] * len(texts)
-        vectors, made = self._documents(texts, _documents_with_words)
-        return vectors, [None] * len(vectors) if made is None else made
-
-    def _documents(
-        self,
-        texts: Sequence[str],
-        embed: Callable[[Embedder, list[str]], tuple[Sequence[Any], Sequence[bytes] | None]],
-    ) -> tuple[list[list[float]], Sequence[bytes] | None]:
         if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
             raise InvalidInput(
                 f"expected a sequence of texts to embed, got {texts!r:.60}; put a single text into a list"
             )
         wanted = [well_formed(text) for text in texts]
         if not wanted:
-            return [], None
-        rows, words = self._call(lambda embedder: embed(embedder, wanted))
+            return []
+        rows = self._call(lambda embedder: list(embedder.embed_documents(wanted)))
         if len(rows) != len(wanted):
             raise self._invalid_answer(f"one vector for each of {len(wanted)} texts", f"{len(rows)}")
-        return self._vectors(rows), words
+        return self._vectors(rows)
 
     def query(self, text: str) -> list[float]:
         """Embed a query."""
-        return self._query(text, lambda embedder, wanted: (embedder.embed_query(wanted), None))[0]
-
-    def query_with_words(self, text: str) -> tuple[list[float], QuestionWords | None]:
-        """Embed a query, and give its words, where the embedder gives them."""
-        return self._query(text, _query_with_words)
-
-    def _query(
-        self, text: str, embed: Callable[[Embedder, str], tuple[Any, QuestionWords | None]]
-    ) -> tuple[list[float], QuestionWords | None]:
         if not isinstance(text, str):
             raise InvalidInput(f"expected a text to embed, got {text!r:.60}")
-        row, words = self._call(lambda embedder: embed(embedder, well_formed(text)))
-        return self._vectors([row])[0], words
+        row = self._call(lambda embedder: embedder.embed_query(well_formed(text)))
+        return self._vectors([row])[0]
 
     def _call(self, function: Callable[[Embedder], _Answer]) -> _Answer:
         try:
@@ -228,20 +191,6 @@ class CheckedEmbedder:
         # them, so the parent's embedder is kept, unused, and the child loads its own.
         _kept_for_parent.append(self._embedder)
         self._embedder, self._loading, self._measuring = None, threading.RLock(), threading.Lock()
-
-
-def _documents_with_words(embedder: Any, texts: list[str]) -> tuple[Sequence[Any], Sequence[bytes] | None]:
-    if not has_methods(embedder, *WORD_METHODS):
-        return list(embedder.embed_documents(texts)), None
-    vectors, words = embedder.embed_documents_with_words(texts)
-    return vectors, words
-
-
-def _query_with_words(embedder: Any, text: str) -> tuple[Any, QuestionWords | None]:
-    if not has_methods(embedder, *WORD_METHODS):
-        return embedder.embed_query(text), None
-    vector, words = embedder.embed_query_with_words(text)
-    return vector, words
 
 
 def resolve(spec: object | None = None) -> CheckedEmbedder:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ..engine.engine import Engine
 from ..errors import ModelError
@@ -15,9 +14,6 @@ from ..rules.text.passages import lexical_query
 from ..rules.text.phrases import quoted_phrases
 from ..store.search import RecallQuery
 from .fresh_vectors import make_fresh_vectors
-
-if TYPE_CHECKING:
-    from ..rules.word_vectors import QuestionWords
 
 _log = logging.getLogger("htm.recall")
 
@@ -43,7 +39,7 @@ def complete(engine: Engine, query: RecallQuery, *, speakers: Mapping[str, str] 
         words=None if query.mode == "vector" else lexical_query(" ".join((query.text, *query.added))),
         phrases=quoted_phrases(query.text),
     )
-    embedding, words, degraded = _embed(engine, query, written=tuple(speakers.values()))
+    embedding, degraded = _embed(engine, query, written=tuple(speakers.values()))
     if embedding is not None:
         make_fresh_vectors(engine, query)
     if query.mode == "vector" and embedding is None:
@@ -52,19 +48,14 @@ def complete(engine: Engine, query: RecallQuery, *, speakers: Mapping[str, str] 
         query,
         embedding=embedding,
         degraded=degraded,
-        question_words=words,
-        # A vector says as much as the model knows of the question's words.
-        vector_share=VECTOR_SHARE * (1.0 if words is None else words.known),
+        vector_share=VECTOR_SHARE,
         ranking=_ranking(engine, query, embedding),
-        ranking_with_words=None if words is None else _ranking(engine, query, embedding, words=True),
     )
 
 
 def without_embedding(query: RecallQuery, why: str) -> RecallQuery:
     """The query for a search by words alone."""
-    return replace(
-        query, embedding=None, question_words=None, ranking=None, ranking_with_words=None, degraded=_words_alone(why)
-    )
+    return replace(query, embedding=None, ranking=None, degraded=_words_alone(why))
 
 
 def name_forms(query: RecallQuery) -> dict[str, str]:
@@ -76,41 +67,24 @@ def _words_alone(why: str) -> str:
     return f"Only words were searched: {why}"
 
 
-def _embed(
-    engine: Engine, query: RecallQuery, *, written: Sequence[str]
-) -> tuple[Sequence[float] | None, QuestionWords | None, str | None]:
-    """The query's embedding and the vectors of its words, or None and why there is none; the mode "text" needs none."""
+def _embed(engine: Engine, query: RecallQuery, *, written: Sequence[str]) -> tuple[Sequence[float] | None, str | None]:
+    """The query's embedding, or None and why there is none; the mode "text" needs none."""
     if query.mode == "text":
-        return None, None, None
+        return None, None
     text = query_signals.in_first_person(query.text, written, language=engine.settings.language)
     try:
-        if _compares_words(engine, query):
-            embedding, words = engine.embedder.query_with_words(text)
-        else:
-            embedding, words = engine.embedder.query(text), None
+        embedding = engine.embedder.query(text)
         if query.mode != "vector" and not any(embedding):
-            return None, None, _words_alone(f"the embedder {query.model} answered the question with zeros")
-        return embedding, words, None
+            return None, _words_alone(f"the embedder {query.model} answered the question with zeros")
+        return embedding, None
     except ModelError as error:
         _log.warning("recall by words alone: %s", type(error).__name__)
-        return None, None, f"Only words were searched, since the embedder {query.model} failed: {error}"
+        return None, f"Only words were searched, since the embedder {query.model} failed: {error}"
 
 
-def _compares_words(engine: Engine, query: RecallQuery) -> bool:
-    """Whether the vectors of words count: where scores do, and where the nearest neighbours alone are not what is asked for."""
-    return (
-        engine.settings.word_vectors
-        and query.signal_weights.interaction > 0
-        and query.words is not None
-        and engine.settings.fusion == "scores"
-    )
-
-
-def _ranking(
-    engine: Engine, query: RecallQuery, embedding: Sequence[float] | None, *, words: bool = False
-) -> Weights | None:
+def _ranking(engine: Engine, query: RecallQuery, embedding: Sequence[float] | None) -> Weights | None:
     """What the ranker weighs by; None where it has learned nothing: it compares meaning and words, and the sum of their parts."""
     if embedding is None or query.words is None or engine.settings.fusion == "ranks":
         return None
     share = query.signal_weights.ranker
-    return weights_for(query.text, share=share, words=words) if share else None
+    return weights_for(query.text, share=share) if share else None

@@ -70,17 +70,15 @@ def _make_vectors(engine: Engine, ids: list[UUID], *, everybody: bool) -> set[UU
     if not missing:
         return set(ids)
     ids = [text.id for text in missing]
-    answers, words = engine.embedder.passages([text.body for text in missing], words=engine.settings.word_vectors)
-    vectors, of_words = dict(zip(ids, answers, strict=True)), dict(zip(ids, words, strict=True))
+    vectors = dict(zip(ids, engine.embedder.documents([text.body for text in missing]), strict=True))
     made = {text.node_id for text in missing} - jobs.nodes_left(missing, vectors)
-    retry_transaction(lambda: _store(engine, vectors, of_words, sorted(made), everybody=everybody))
+    retry_transaction(lambda: _store(engine, vectors, sorted(made), everybody=everybody))
     return made
 
 
 def _store(
     engine: Engine,
     vectors: Mapping[UUID, Sequence[float]],
-    words: Mapping[UUID, bytes | None],
     complete: Sequence[UUID],
     *,
     everybody: bool,
@@ -89,7 +87,7 @@ def _store(
 
     def store(connection: Connection) -> None:
         """Have it all stored with the beginning of the transaction."""
-        nodes.insert_vectors(connection, vectors, model=model, words=words)
+        nodes.insert_vectors(connection, vectors, model=model)
         jobs.finish_embedding(connection, complete, model=model)
         if engine.settings.supersession is not None:
             jobs.enqueue(connection, complete, kind="supersede")

@@ -18,7 +18,7 @@ from ..types import Hit, Match
 
 # The parts that a score can have. Diversity and echo come after the search.
 NO_PARTS = dict.fromkeys((
-    "vector", "words", "context", "tags", "session", "speaker", "time", "prior", "ranker", "interaction", "diversity", "echo",
+    "vector", "words", "context", "tags", "session", "speaker", "time", "prior", "ranker", "diversity", "echo",
 ), 0.0)  # fmt: skip
 
 
@@ -55,8 +55,6 @@ def ranked_search(read: Reader, query: RecallQuery) -> SearchResult:
         speaker=query.speakers[0] if len(query.speakers) == 1 else None,
         moments=query.moments,
         ranking=query.ranking,
-        question_words=query.question_words,
-        ranking_with_words=query.ranking_with_words,
         min_score=query.min_score,
         words_alone=query.mode == "text",
     )
@@ -75,7 +73,6 @@ def ranked_search(read: Reader, query: RecallQuery) -> SearchResult:
             matched_words=score.matched,
             query_words=nodes.query_words,
             passage_length=each.passage_length,
-            word_nearness=score.word_nearness,
         )
         ranks = _rank(nodes.vector_ranks[score.place]), _rank(nodes.text_ranks[score.place])
         hits.append(_hit(query, each, score=score.score, parts=score.parts, match=match, ranks=ranks))

@@ -42,31 +42,12 @@ WEIGHTS: Mapping[str, float] = {
 }  # fmt: skip
 
 
-# The same where the words of passages are compared with those of the question, too: how near they come is "interaction".
-WEIGHTS_WITH_WORDS: Mapping[str, float] = {
-    "below_best": 0.0158, "nearness": -0.1474, "nearness_of_best": 0.0828, "coverage": -0.2303,
-    "coverage_of_best": 0.0827, "share_of_words": 0.028, "by_words_alone": 0.0041, "by_vector_alone": -0.0019,
-    "log_place": -0.0672, "first_places": -0.1078, "context": -0.4949, "speaker": 0.9864, "time": 0.1736,
-    "hits_of_conversation": 0.0678, "count_of_conversation": -0.0055, "said_before": -0.1577, "said_after": 0.1372,
-    "by_user": 0.0263, "by_assistant": -0.0263, "near_before": 0.1838, "covered_before": -0.0185,
-    "near_question_before": 0.2687, "covered_question_before": 0.1812, "only_asks": -0.1362, "question": -0.0493,
-    "number": 0.0345, "first_person": 0.0856, "second_person": 0.0075, "time_named": 0.0225, "name": 0.0447,
-    "names": 0.0009, "wish": 0.0126, "code": 0.1066, "list": -0.1642, "standing": 0.1282, "interaction": 0.7278,
-    "when:time_named": 0.0968, "when:only_asks": -0.0856, "when:coverage": 0.0713, "number:number": 0.04,
-    "where:name": 0.108, "who:name": 0.0853, "list:name": -0.0126, "list:names": 0.0713, "list:nearness": -0.1073,
-    "course:by_user": 0.0256, "course:nearness": -0.285, "course:coverage": -0.8895, "course:first_person": -0.0037,
-    "own:by_user": 0.1594, "own:by_assistant": -0.1718, "own:first_person": -0.0324, "own:wish": -0.0414,
-    "advice:wish": 0.259, "advice:by_user": -0.0358, "inference:nearness": -0.0956,
-}  # fmt: skip
-
-
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each feature, and each trait by its bit, adds to the score, and how near the words of a passage come."""
+    """What each feature, and each trait by its bit, adds to the score."""
 
     features: list[float]
     traits: list[float]
-    interaction: float = 0.0
 
     @property
     def wishes_count(self) -> bool:
@@ -74,12 +55,11 @@ class Weights:
         return sum(self.traits[bit.bit_length() - 1] for bit in (Trait.WISH, Trait.STANDING)) >= WISHES_FROM
 
 
-def weights_for(question: str, *, share: float = 1.0, words: bool = False) -> Weights:
-    """The weights for a question, of which `share` counts; `words` says whether words are compared, too."""
+def weights_for(question: str, *, share: float = 1.0) -> Weights:
+    """The weights for a question, of which `share` counts."""
     kinds = kinds_of(question)
-    table = WEIGHTS_WITH_WORDS if words else WEIGHTS
 
     def weight(name: str) -> float:
-        return share * (table.get(name, 0.0) + sum(table.get(f"{kind}:{name}", 0.0) for kind in kinds))
+        return share * (WEIGHTS.get(name, 0.0) + sum(WEIGHTS.get(f"{kind}:{name}", 0.0) for kind in kinds))
 
-    return Weights([weight(name) for name in FEATURES], [weight(name) for name in TRAITS], weight("interaction"))
+    return Weights([weight(name) for name in FEATURES], [weight(name) for name in TRAITS])

@@ -4,10 +4,10 @@ A score does not depend on what else was found, so that scores compare between q
 words count against the best score that any passage could have for this query. The parts of a score add up to it, and it is from
 0 to 1:
 
-    (vector + words + context + tags + sum of weight * signal) / (1 + sum of weights) + ranker + interaction
+    (vector + words + context + tags + sum of weight * signal) / (1 + sum of weights) + ranker
 
-over the signals that this query can have; what the ranker and late interaction add counts less and less towards 1, so that the
-score stays in its range and no two good ones are equal. docs/why/signals.md says what each part is for, and has their measurements.
+over the signals that this query can have; what the ranker adds counts less and less towards 1, so that the score stays in its range
+and no two good ones are equal. docs/why/signals.md says what each part is for, and has their measurements.
 
 Arrays have one row for each node or each mention, and one column for each term of the query; column 0 stands for the phrases that
 it quotes, as one more term.
@@ -29,8 +29,6 @@ from ..settings import Signals
 from ..types import Window
 from .ranking import Weights
 from .text.traits import Trait
-from .word_vectors import QuestionWords
-from .word_vectors import nearness as nearness_of_words
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -48,10 +46,6 @@ ALONE, ALMOST_ALL = 0.3, 0.999
 LEAST_SHARE = 0.1
 # From here on what is added counts less and less: two scores never meet at 1, where their order would be lost.
 ADDED_IN_FULL_TO = 0.9
-# What nearer words count where the ranker does not weigh them, and how near those of a candidate mostly are: docs/why/ranker.md.
-INTERACTION_ALONE, USUAL_NEARNESS = 0.1, 0.3
-# From this share of candidates on whose words are known they are compared.
-MOSTLY_KNOWN = 0.5
 BELOW = 0.99  # times the score of what has all words of a query, at most, for what has none of them
 WEEK = 7 * 86_400.0  # seconds
 
@@ -63,8 +57,7 @@ class Candidates:
     All lists of nodes belong together, and so do those of mentions; `node_of` has the place of each mention's node. Ranks and
     cosines are NaN where there is none. `term_weights` (nodes, 1 + terms) is how much of the best score each term of the query
     makes in a passage, `tag_weights` the same of the words in a node's tags. `passes` says whether a node passes the filters
-    itself, or only stands beside one that does. `words` are the packed vectors of the words of each passage (word_vectors.py), None
-    where it has none. `standing` marks what somebody wants once and for all. `uses` is the importance
+    itself, or only stands beside one that does. `standing` marks what somebody wants once and for all. `uses` is the importance
     and use of each node, where they count. `conversations` numbers the sessions of mentions, `times` are in seconds since 1970.
     """
 
@@ -82,7 +75,6 @@ class Candidates:
     term_weights: Array
     tag_weights: Array | None = None
     passes: Booleans | None = None
-    words: Sequence[bytes | None] | None = None
     standing: Booleans | None = None
     uses: Array | None = None
     node_of: Integers
@@ -100,8 +92,8 @@ class ScoringQuery:
     """What a query asks for beside its meaning and its words.
 
     `by_meaning` and `by_words` say what was searched for, `speaker` is the one speaker that it names, `moments` are the times.
-    `ranking` is what the ranker weighs by; without it nothing is added. `question_words` are compared with the words of passages;
-    then the ranker weighs by `ranking_with_words`. With `words_alone` a candidate without any of the words is none.
+    `ranking` is what the ranker weighs by; without it nothing is added. With `words_alone` a candidate without any of the words is
+    none.
     """
 
     by_meaning: bool
@@ -110,8 +102,6 @@ class ScoringQuery:
     speaker: str | None = None
     moments: Sequence[Window] = ()
     ranking: Weights | None = None
-    question_words: QuestionWords | None = None
-    ranking_with_words: Weights | None = None
     min_score: float = 0.0
     words_alone: bool = False
 
@@ -120,8 +110,7 @@ class ScoringQuery:
 class Scored:
     """A candidate with its score; `place` is its place among the candidates' nodes, `parts` what the score is made of.
 
-    `features` is what the ranker weighed, and the traits of the passage after it; None without a ranker. `word_nearness` is
-    how much nearer than mostly its words come to those of the question; None where words were not compared.
+    `features` is what the ranker weighed, and the traits of the passage after it; None without a ranker.
     """
 
     place: int
@@ -129,7 +118,6 @@ class Scored:
     parts: Mapping[str, float]
     matched: int
     features: Sequence[float] | None
-    word_nearness: float | None = None
 
 
 def best_candidates(found: Candidates, query: ScoringQuery, *, limit: int) -> list[Scored]:
@@ -151,16 +139,9 @@ def best_candidates(found: Candidates, query: ScoringQuery, *, limit: int) -> li
     matched = (found.term_weights[:, 1:] > 0).sum(axis=1)[place]
     distance = np.where(np.isnan(found.cosines), math.inf, -found.cosines)[place]
     features = _features(found, query, best, scores, parts, matched, distance)
-    near = _nearness_of_words(found, query)
-    ranking = query.ranking if near is None else query.ranking_with_words
-    ranked = scores if features is None else scores + _weigh(features, found.traits[place], ranking)
-    raised = ranked
-    if near is not None:
-        weight = INTERACTION_ALONE if features is None or ranking is None else ranking.interaction
-        raised = ranked + query.signals.interaction * weight * near[place]
-    whole = scores if features is None and near is None else _bounded(raised, scores)
-    parts["ranker"] = np.zeros(len(place)) if features is None else _bounded(ranked, scores) - scores
-    parts["interaction"] = whole - scores - parts["ranker"]
+    raised = scores if features is None else scores + _weigh(features, found.traits[place], query.ranking)
+    whole = scores if features is None else _bounded(raised, scores)
+    parts["ranker"] = whole - scores
     final = _below_all_words(whole, matched, asked=min(found.query_words, found.term_weights.shape[1] - 1))
     parts["words"] = parts["words"] + final - whole
     if query.words_alone:
@@ -178,7 +159,6 @@ def best_candidates(found: Candidates, query: ScoringQuery, *, limit: int) -> li
             parts=dict(zip(names, values, strict=True)),
             matched=int(matched[row]),
             features=None if features is None else [*features[row].tolist(), int(found.traits[place[row]])],
-            word_nearness=None if near is None else float(near[place[row]]),
         )
         for row, values in zip(kept.tolist(), chosen, strict=True)
     ]
@@ -420,21 +400,6 @@ def _below_all_words(scores: Array, matched: Integers, *, asked: int) -> Array:
         return scores
     below: Array = np.where(matched == 0, np.minimum(scores, BELOW * scores[complete].max()), scores)
     return below
-
-
-def _nearness_of_words(found: Candidates, query: ScoringQuery) -> Array | None:
-    """How much nearer than mostly the words of each node come to those of the question; None where too few are known.
-
-    A node whose words are not known, as of a memory from before they were stored, is as near as the others are on average.
-    """
-    if query.question_words is None or found.words is None:
-        return None
-    near = nearness_of_words(query.question_words, found.words)
-    known = ~np.isnan(near)
-    if not known.any() or known.mean() < MOSTLY_KNOWN:
-        return None
-    # Words that the model does not know say nothing of how near a text is.
-    return np.where(known, near, near[known].mean()) - USUAL_NEARNESS * query.question_words.known
 
 
 def _share_of_best(values: Array) -> Array:

@@ -55,7 +55,6 @@ def find(read: Reader, query: RecallQuery) -> FoundCandidates:
         "with_tags": weights.tags > 0,
         "with_use": weights.prior > 0,
         "with_wishes": query.ranking is not None and query.ranking.wishes_count,
-        "with_words": query.question_words is not None,
         "doubtful": texts(query.doubtful.words if query.words is not None else ()),
         "joined": texts(query.doubtful.joined if query.words is not None else ()),
     }
@@ -87,7 +86,6 @@ def _candidates(row: Mapping[str, Any]) -> Candidates:
         text_scores=_numbers(row["text_scores"]),
         node_lengths=_numbers(row["node_lengths"]),
         traits=np.array(row["traits"] or [], dtype=np.int64),
-        words=row["words"],
         term_weights=weights,
         tag_weights=_tag_weights(row, like=weights),
         passes=None if row["passes"] is None else np.array(row["passes"], dtype=np.bool_),

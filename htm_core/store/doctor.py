@@ -10,7 +10,7 @@ import psycopg
 from pydantic import SecretStr
 
 from ..errors import HTMError, SchemaOutdated
-from ..models.embedders import MINILM, MINILM_INT8, as_option
+from ..models.embedders import as_option
 from ..settings import as_secret
 from .citus import Placement, enter, find_placement
 from .citus_doctor import look_at_cluster
@@ -42,15 +42,13 @@ def examine(
     roles: str | None = None,
     walls_key: bytes | None = None,
     read_url: SecretStr | None = None,
-    word_vectors: bool = True,
 ) -> list[Finding]:
     """Check a database with the logins of the application and of the worker; changes nothing.
 
     `model` is the model that queries of the tenant will use, `roles` what the names of the roles begin with, as in
-    `Settings.roles`. `read_url` names replicas; the one that answers is compared with the database. `word_vectors` is
-    that of the settings. `walls_key` signs claims
-    where there is a wall between users; a login of the owner reads it. On the embedded server each role is a login of its own, and
-    the account that reaches the socket is trusted. Raises `DatabaseUnavailable` when it cannot be reached.
+    `Settings.roles`. `read_url` names replicas; the one that answers is compared with the database. `walls_key` signs claims
+    where there is a wall between users; a login of the owner reads it. On the embedded server each role is a login of its own,
+    and the account that reaches the socket is trusted. Raises `DatabaseUnavailable` when it cannot be reached.
     """
     conninfo, worker = as_secret(conninfo), as_secret(worker)
     with _connected(conninfo) as connection:
@@ -82,9 +80,7 @@ def examine(
             tenant,
             key,
             placement,
-            lambda: _inside(
-                connection, named, schema, tenant, model, key, placement, embedded=embedded, word_vectors=word_vectors
-            ),
+            lambda: _inside(connection, named, schema, tenant, model, key, placement, embedded=embedded),
         )
     if not held["worker"] and not embedded:
         return found
@@ -172,7 +168,6 @@ def _inside(
     placement: Placement | None,
     *,
     embedded: bool,
-    word_vectors: bool,
 ) -> Iterator[Finding]:
     for finding in _schema(connection, schema):
         yield finding
@@ -193,7 +188,7 @@ def _inside(
         )
         return
     yield from _user_walls(connection, stored, pattern, up=up)
-    yield from _tenant(connection, tenant, model=model, word_vectors=word_vectors)
+    yield from _tenant(connection, tenant, model=model)
     yield from advise(read_sizes(connection), tenant=tenant, schema=schema, owner=roles.owner, embedded=embedded)
 
 
@@ -385,7 +380,7 @@ def _jobs(connection: Connection) -> Iterator[Finding]:
         yield Finding("jobs", "well", waiting + " are waiting" if waiting else "none are waiting")
 
 
-def _tenant(connection: Connection, tenant: str, *, model: str, word_vectors: bool) -> Iterator[Finding]:
+def _tenant(connection: Connection, tenant: str, *, model: str) -> Iterator[Finding]:
     row = _one(connection, "doctor", "tenant", {})
     if row["model"] is None:
         yield Finding("tenant", "well", f"{tenant} has no memories yet")
@@ -400,9 +395,6 @@ def _tenant(connection: Connection, tenant: str, *, model: str, word_vectors: bo
         yield Finding(
             "tenant", "wrong", f"{row['without_job']} passages have no vector and no pending job for one", mend
         )
-    if row["without_words"] and word_vectors and row["model"] in (MINILM, MINILM_INT8):
-        says = f"{row['without_words']} passages have no vectors of their words, and are ranked without them"
-        yield Finding("tenant", "note", says, f"htm reembed --tenant {tenant} --embedder {as_option(row['model'])}")
     if row["orphaned_vectors"]:
         yield Finding("tenant", "note", f"{row['orphaned_vectors']} vectors are of a model that was given up", mend)
     if row["model"] != model:

@@ -91,6 +91,4 @@ select (select name from models where tenant = this_tenant() and active) as mode
           and not exists (select 1 from jobs j where j.tenant = p.tenant and j.node_id = p.node_id and j.kind = 'embed'
                           and j.model = (select name from models where tenant = this_tenant() and active))) as without_job,
        (select count(*) from vectors v where v.tenant = this_tenant()
-          and v.space not in (select space from models m where m.tenant = this_tenant() and m.space is not null)) as orphaned_vectors,
-       (select count(*) from vectors v where v.tenant = this_tenant() and v.words is null
-          and v.space = (select space from models m where m.tenant = this_tenant() and m.active)) as without_words
+          and v.space not in (select space from models m where m.tenant = this_tenant() and m.space is not null)) as orphaned_vectors

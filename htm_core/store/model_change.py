@@ -52,37 +52,26 @@ def fill_progress(database: Database, tenant: str, *, model: str) -> FillProgres
         return FillProgress(row["passages"], row["vectors"])
 
 
-def missing_texts(
-    database: Database, tenant: str, *, model: str, after: UUID | None, limit: int, words: bool = False
-) -> dict[UUID, str]:
-    """The texts of the next passages in the order of ids that have no vector of a model yet; with `words`, or no words."""
+def missing_texts(database: Database, tenant: str, *, model: str, after: UUID | None, limit: int) -> dict[UUID, str]:
+    """The texts of the next passages in the order of ids that have no vector of a model yet."""
     with database.transaction(tenant, claim=EVERYBODY) as connection:
-        return _missing_texts(connection, model=model, after=after, limit=limit, words=words)
+        return _missing_texts(connection, model=model, after=after, limit=limit)
 
 
-def _missing_texts(
-    connection: Connection, *, model: str, after: UUID | None, limit: int, words: bool = False
-) -> dict[UUID, str]:
-    values = {"model": model, "after": after, "limit": limit, "words": words}
-    return {row["id"]: row["body"] for row in connection.execute(load("model_change")["missing_texts"], values)}
+def _missing_texts(connection: Connection, *, model: str, after: UUID | None, limit: int) -> dict[UUID, str]:
+    rows = connection.execute(load("model_change")["missing_texts"], {"model": model, "after": after, "limit": limit})
+    return {row["id"]: row["body"] for row in rows}
 
 
-def store(
-    database: Database,
-    tenant: str,
-    vectors: Mapping[UUID, Sequence[float]],
-    *,
-    model: str,
-    words: Mapping[UUID, bytes | None],
-) -> None:
-    """Store vectors of passages, and their words; raises `StorageError` when another change of models was completed meanwhile."""
+def store(database: Database, tenant: str, vectors: Mapping[UUID, Sequence[float]], *, model: str) -> None:
+    """Store vectors of passages; raises `StorageError` when another change of models was completed meanwhile."""
     with database.transaction(tenant, claim=EVERYBODY) as connection:
         if connection.execute(load("model_change")["lock_model"], {"model": model}).fetchone() is None:
             raise StorageError(
                 f"expected the change to {model} to be in progress, but another change was completed meanwhile; run "
                 "`htm reembed` again if you want this model"
             )
-        nodes.insert_vectors(connection, vectors, model=model, words=words)
+        nodes.insert_vectors(connection, vectors, model=model)
 
 
 def switch(database: Database, tenant: str, *, model: str, few: int) -> bool:

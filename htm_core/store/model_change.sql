@@ -12,8 +12,7 @@ select p.id, coalesce(p.body, substr(n.content, p.starts + 1, p.stops - p.starts
 from passages p join nodes n on n.tenant = p.tenant and n.id = p.node_id
 where p.tenant = this_tenant() and (%(after)s::uuid is null or p.id > %(after)s::uuid)
   and not exists (select 1 from vectors v join models m on m.tenant = v.tenant and m.space = v.space
-                  where v.tenant = p.tenant and v.passage_id = p.id and m.name = %(model)s
-                    and (v.words is not null or not %(words)s))
+                  where v.tenant = p.tenant and v.passage_id = p.id and m.name = %(model)s)
 order by p.id limit %(limit)s
 
 -- name: fill_progress

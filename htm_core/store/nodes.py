@@ -18,17 +18,8 @@ from .queries import load
 from .records import node_of
 
 
-def insert_vectors(
-    connection: Connection,
-    vectors: Mapping[UUID, Sequence[float]],
-    *,
-    model: str,
-    words: Mapping[UUID, bytes | None] | None = None,
-) -> None:
-    """Have vectors of passages stored, and the words of those that have any (rules/word_vectors.py).
-
-    What sends it raises `DimensionMismatch` when the model has another dimension here.
-    """
+def insert_vectors(connection: Connection, vectors: Mapping[UUID, Sequence[float]], *, model: str) -> None:
+    """Have vectors of passages stored; what sends it raises `DimensionMismatch` when the model has another dimension here."""
     if not vectors:
         return
     dimension = len(next(iter(vectors.values())))
@@ -40,7 +31,6 @@ def insert_vectors(
             "model": model,
             "passages": list(vectors),
             "embeddings": [HalfVector(list(vector)) for vector in vectors.values()],
-            "words": [None if words is None else words.get(id) for id in vectors],
             "calibrated": None if FITTED_ON in model.split(":") else model,
         },
     )

@@ -21,10 +21,10 @@ order by n.id for share
 -- more than leave out the vectors of passages that are gone; with "is not null" this would be no full join any more.
 -- `calibrated` is a model whose cosines are measured: its function sees what was stored before it in the same statement.
 with stored as (
-insert into vectors (tenant, space, passage_id, node_id, owner, embedding, words, live)
+insert into vectors (tenant, space, passage_id, node_id, owner, embedding, live)
 select this_tenant(), (select m.space from models m where m.tenant = this_tenant() and m.name = %(model)s), p.id, p.node_id, p.owner,
-       given.embedding, given.words, p.live
-from unnest_vectors(%(passages)s::uuid[], %(embeddings)b, %(words)b::bytea[]) given
+       given.embedding, p.live
+from unnest_vectors(%(passages)s::uuid[], %(embeddings)b) given
 full join (
   select q.id, q.node_id, q.owner, q.live from passages q
   where q.tenant = this_tenant() and q.id = any(array(select each_id(%(passages)s::uuid[])))
@@ -32,7 +32,7 @@ full join (
   on p.id = given.id
 where case when p.id is null then false else true end
 order by p.id                                    -- two writers of the same vectors do not wait for each other in a circle
-on conflict (tenant, space, passage_id) do update set embedding = excluded.embedding, words = excluded.words
+on conflict (tenant, space, passage_id) do update set embedding = excluded.embedding
 returning 1)
 select case when %(calibrated)s::text is not null then calibrate_cosines(%(calibrated)s) end from (select count(*) from stored) s
 

@@ -53,7 +53,6 @@ class Entry:
     trust: int | None  # None: as the source says
     pieces: tuple[PassageDraft, ...]
     vectors: tuple[Sequence[float] | None, ...]  # one per passage, None where it is not known yet
-    words: tuple[bytes | None, ...]  # of each passage whose vector is known, where the embedder gives them
     logged: bool
     is_dated: bool = False  # whether whoever said it gave the time
     is_retold: bool = False  # whether it came with the history of a conversation that was held elsewhere

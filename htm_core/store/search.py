@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
@@ -22,9 +22,6 @@ from .connection import HalfVector, Reader
 from .database import Connection
 from .queries import load
 from .records import last_expiry, mention_of, multirange
-
-if TYPE_CHECKING:
-    from ..rules.word_vectors import QuestionWords
 
 
 def texts(values: Sequence[str] | None) -> str | None:
@@ -81,13 +78,12 @@ class RecallQuery:
     limited to; `at_any_time` is the same query without them, for when they hold no answer. `words` is what the lexical arm
     searches for, `embedding` what the vector arm compares with; an arm without its part does not run. Each arm brings `pool`
     candidates, and the vector's score counts for `vector_share` beside the words'. `forms` are the words that may be names.
-    `ranking` is what the ranker weighs by; without it nothing is added to the score. `question_words` are what the words of
-    passages are compared with, and `ranking_with_words` what is weighed by then; None: they are not compared. `doubtful` are
-    words that memories may spell otherwise, `added` those that are searched for beside the text. `asked` is what a long query
-    asks, where `text` is the first of its parts; None where the text is all of it. `then` are the times that it asks about, where
-    they are over; `asks_a_time_alone` says that it names nothing else, and that they count from now, as "yesterday" does.
-    `corrections` has its words that were replaced, `degraded` says why it has no embedding. Without plugs, expander and reranker
-    are left out. `reader` says that the embedded reader reads the first hits.
+    `ranking` is what the ranker weighs by; without it nothing is added to the score. `doubtful` are words that memories may
+    spell otherwise, `added` those that are searched for beside the text. `asked` is what a long query asks, where `text` is the
+    first of its parts; None where the text is all of it. `then` are the times that it asks about, where they are over;
+    `asks_a_time_alone` says that it names nothing else, and that they count from now, as "yesterday" does. `corrections` has
+    its words that were replaced, `degraded` says why it has no embedding. Without plugs, expander and reranker are left out.
+    `reader` says that the embedded reader reads the first hits.
     """
 
     query: str
@@ -110,13 +106,11 @@ class RecallQuery:
     speakers: Sequence[str] = ()
     forms: Sequence[str] = ()
     ranking: Weights | None = None
-    ranking_with_words: Weights | None = None
     words: str | None = None
     phrases: Sequence[str] = ()
     doubtful: Doubtful = RIGHT
     added: Sequence[str] = ()
     embedding: Sequence[float] | None = None
-    question_words: QuestionWords | None = field(default=None, compare=False)
     model: str
     asked: AskedParts | None = None
     corrections: Mapping[str, str] = field(default_factory=dict)

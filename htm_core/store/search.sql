@@ -1,11 +1,9 @@
 -- name: candidates
--- In the same message the words of each node's best passage: its function sees what the caller may see.
--- And what memories have for words that they do not have, of those that may be misspelt; and whether anything is superseded or merged,
+-- In the same message what memories have for words that they do not have, of those that may be misspelt; and whether anything is superseded or merged,
 -- so that nobody looks for it where nothing is.
 select c.*, exists (select from supersessions s where s.tenant = this_tenant() and s.relation = 'supersedes') as superseding,
   exists (select from merges g where g.tenant = this_tenant() and g.undone_at is null
           and (%(owners)s::text[] is null or g.owner = any(%(owners)s::text[]))) as merged,
-  case when %(with_words)s then words_of_passages(c.passages, %(model)s) end as words,
   case when cardinality(%(doubtful)s::text[]) + cardinality(%(joined)s::text[]) > 0 then similar_words(%(words)s, %(doubtful)s::text[],
     %(joined)s::text[],
     row(%(owners)s::text[], %(robots)s::text[], %(session)s::text, %(windows)s::tstzmultirange, %(tags)s::text[],

@@ -104,7 +104,7 @@ left join (select owner, sum(coalesce(pg_column_size(content), 0) + pg_column_si
            from mentions where tenant = this_tenant() and owner = any(array(select owner from shown)) group by owner) m on m.owner = e.owner
 left join (select owner, sum(coalesce(pg_column_size(body), 0) + pg_column_size(lexemes) + pg_column_size(weights) + 90) as bytes
            from passages where tenant = this_tenant() and owner = any(array(select owner from shown)) group by owner) p on p.owner = e.owner
-left join (select owner, sum(pg_column_size(embedding) + coalesce(pg_column_size(words), 0) + 80) as bytes
+left join (select owner, sum(pg_column_size(embedding) + 80) as bytes
            from vectors where tenant = this_tenant() and owner = any(array(select owner from shown)) group by owner) v on v.owner = e.owner
 order by e.mentions desc, e.owner
 

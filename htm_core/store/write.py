@@ -297,8 +297,7 @@ def _store_vectors(connection: Connection, made: Sequence[Entry], *, model: str)
         without = [entry.node for entry in made if entry.node is not None]
         jobs.enqueue_embedding(connection, without, model=model, bulk=bulk)
         return True
-    words = {piece.id: words for entry in made for piece, words in zip(entry.pieces, entry.words, strict=True) if words}
-    nodes.insert_vectors(connection, given, model=model, words=words)
+    nodes.insert_vectors(connection, given, model=model)
     return False
 
 

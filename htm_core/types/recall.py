@@ -21,8 +21,7 @@ class Match:
 
     `cosine` is the similarity of their vectors; None where the passage has no vector yet, or no vector was searched for.
     `word_coverage`, from 0 to 1, is the share of the query's word weights that the passage has. `matched_words` of the
-    `query_words` occur. `passage_length` is in words. `word_nearness` is how near the words of the passage come to those of the
-    query, each in its context, above what is usual for any two texts; None where words were not compared.
+    `query_words` occur. `passage_length` is in words.
     """
 
     cosine: float | None = None
@@ -30,7 +29,6 @@ class Match:
     matched_words: int = 0
     query_words: int = 0
     passage_length: int = 0
-    word_nearness: float | None = None
 
 
 @quickly_made

@@ -19,7 +19,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 from htm_core.errors import InvalidInput, ModelError
 from htm_core.models.embedders import MINILM, MINILM_INT8, CheckedEmbedder, Model, resolve
 from htm_core.models.minilm import weights
-from tests.stand_ins import HashEmbedder, InvalidAnswer, WordEmbedder
+from tests.stand_ins import HashEmbedder, InvalidAnswer
 
 
 class Scripted:
@@ -322,35 +322,3 @@ def test_a_fork_during_loading_does_not_hang_the_child(in_a_fork: Callable[[Call
     finally:
         leave.set()
         thread.join()
-
-
-def test_an_embedder_that_gives_words_gives_them_with_the_same_vectors() -> None:
-    embedder = resolve(WordEmbedder())
-    texts = ["a boat", "a red fence"]
-    vectors, words = embedder.passages(texts, words=True)
-    assert vectors == embedder.documents(texts)
-    assert all(words)
-    vector, of_question = embedder.query_with_words("a boat")
-    assert vector == embedder.query("a boat")
-    assert of_question is not None
-    assert embedder.gives_words
-
-
-def test_words_are_left_out_where_they_are_not_wanted_and_where_an_embedder_has_none() -> None:
-    texts = ["a boat", "a red fence"]
-    assert list(resolve(WordEmbedder()).passages(texts, words=False)[1]) == [None, None]
-    plain = resolve(HashEmbedder())
-    assert plain.passages(texts, words=True) == (plain.documents(texts), [None, None])
-    assert plain.query_with_words("a boat") == (plain.query("a boat"), None)
-    assert not plain.gives_words
-    assert plain.passages([], words=True) == ([], [])
-
-
-def test_a_wrong_answer_with_words_is_refused_like_one_without() -> None:
-    wrong = WordEmbedder()
-    wrong.invalid_answer = "count"
-    with pytest.raises(ModelError, match="one vector for each"):
-        resolve(wrong).passages(["a boat", "a red fence"], words=True)
-    wrong.invalid_answer = "nan"
-    with pytest.raises(ModelError, match="finite"):
-        resolve(wrong).query_with_words("a boat")

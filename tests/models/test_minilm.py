@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -20,16 +19,13 @@ from numpy.typing import NDArray
 
 from htm_core.errors import InvalidInput, ModelError
 from htm_core.models.embedders import resolve
-from htm_core.models.minilm import words
 from htm_core.models.minilm.model import MOST_PADDING, TOKENS_PER_BATCH, MiniLM, _batches, _threads
-from htm_core.rules.word_vectors import BYTES, is_packed, nearness
 
 REFERENCE = json.loads((Path(__file__).parent / "minilm_reference.json").read_text("utf-8"))
 TEXTS: list[str] = REFERENCE["texts"]
 AT_WORK = """
 import sys, threading
 from pathlib import Path
-from htm_core.models.minilm import words
 from htm_core.models.minilm.model import MiniLM
 
 model = MiniLM(Path(sys.argv[1]))
@@ -108,41 +104,6 @@ def test_what_lies_beyond_256_tokens_is_not_seen(minilm: MiniLM) -> None:
 
 def test_names_of_special_tokens_are_plain_text(minilm: MiniLM) -> None:
     assert minilm._tokenizer.encode("[SEP]").tokens == ["[CLS]", "[", "sep", "]", "[SEP]"]
-
-
-def test_words_come_with_vectors_that_are_the_same_as_without_them(minilm: MiniLM) -> None:
-    vectors, packed = minilm.embed_documents_with_words(TEXTS)
-    assert np.abs(vectors - minilm.embed(TEXTS)).max() < 1e-6
-    assert len(packed) == len(TEXTS)
-    assert all(is_packed(each) for each, text in zip(packed, TEXTS, strict=True) if re.search("[a-z]{3}", text))
-    vector, _ = minilm.embed_query_with_words(TEXTS[0])
-    assert np.abs(vector - vectors[0]).max() < 1e-5
-
-
-def test_each_word_is_kept_once_the_common_ones_are_not_and_no_passage_has_more_than_the_most(minilm: MiniLM) -> None:
-    [short, long] = minilm.embed_documents_with_words(["The anchor, the anchor and the harbour!", " ".join(FACTS)])[1]
-    assert len(short) == 1 + 2 * BYTES, "anchor and harbour"
-    many = minilm.embed_documents_with_words([(Path(__file__).parents[2] / "README.md").read_text("utf-8")])[1][0]
-    assert len(long) < len(many) <= 1 + words.MOST_WORDS * BYTES
-
-
-def test_a_text_without_words_has_none_and_a_question_without_them_compares_nothing(minilm: MiniLM) -> None:
-    vectors, packed = minilm.embed_documents_with_words([""])
-    assert vectors.shape == (1, 384)
-    assert not is_packed(packed[0])
-    assert np.isnan(nearness(minilm.embed_query_with_words("")[1], packed)).all()
-
-
-@pytest.mark.parametrize(
-    ("question", "fact"), [("Which foods must I avoid?", 0), ("What must be repaired at the garage?", 3)]
-)
-@pytest.mark.parametrize("form", ["float32", "int8"])
-def test_the_words_of_a_question_are_nearest_to_those_of_its_fact(
-    minilm: MiniLM, int8: MiniLM, form: str, question: str, fact: int
-) -> None:
-    model = minilm if form == "float32" else int8
-    near = nearness(model.embed_query_with_words(question)[1], model.embed_documents_with_words(FACTS)[1])
-    assert int(near.argmax()) == fact
 
 
 def test_no_texts_are_no_rows(minilm: MiniLM) -> None:

@@ -25,15 +25,12 @@ from htm_core.rules.scoring import (
     weeks_outside,
 )
 from htm_core.rules.text.traits import Trait
-from htm_core.rules.word_vectors import NUMBERS, QuestionWords, packed
-from htm_core.rules.word_vectors import nearness as nearness_of_words
 from htm_core.settings import Signals
 from htm_core.types import Window
 
 QUESTION = "Which books did Ann read in May?"
 MAY = Window(start=datetime(2026, 5, 1, tzinfo=UTC), stop=datetime(2026, 6, 1, tzinfo=UTC))
-WORDS = QuestionWords(np.eye(NUMBERS, dtype=np.float32)[:2], np.array([0.6, 0.4], np.float32))
-LOUD = weights_for(QUESTION, words=True)
+LOUD = weights_for(QUESTION)
 SILENT = Signals(**dict.fromkeys(Signals.model_fields, 0.0))
 
 
@@ -71,7 +68,6 @@ def candidates(draw: st.DrawFn) -> Candidates:
         names=[draw(st.sampled_from(["Ann", "Ann Lee", "Bo", None])) for _ in range(said)],
         times=1.77e9 + 1e6 * random.random(said),
         in_conversation=random.random(said) < 0.8,
-        words=[None if each < 0.2 else packed(random.standard_normal((3, NUMBERS))) for each in random.random(count)],
     )
 
 
@@ -85,30 +81,18 @@ def asked(*, ranked: bool = True, **options: object) -> ScoringQuery:
 
 @given(candidates())
 def test_a_score_is_from_0_to_1_and_its_parts_add_up_to_it(found: Candidates) -> None:
-    for each in best_candidates(found, asked(question_words=WORDS, ranking_with_words=LOUD), limit=50):
+    for each in best_candidates(found, asked(), limit=50):
         assert 0 <= each.score <= 1
         assert each.score == pytest.approx(sum(each.parts.values()))
-        assert all(part >= 0 for name, part in each.parts.items() if name not in ("ranker", "interaction", "words"))
+        assert all(part >= 0 for name, part in each.parts.items() if name not in ("ranker", "words"))
         assert each.parts["words"] >= 0 or not each.matched
-
-
-@given(candidates())
-def test_nearer_words_never_lower_a_node_among_its_equals(found: Candidates) -> None:
-    """Without a ranker, which weighs other things too, what is added grows with the nearness of its words."""
-    query = asked(ranked=False, question_words=WORDS)
-    best = best_candidates(found, query, limit=50)
-    near = nearness_of_words(WORDS, found.words or [])
-    known = [each for each in best if not np.isnan(near[each.place])]
-    added = {each.place: each.parts["interaction"] for each in known if 0.01 < each.score < ADDED_IN_FULL_TO}
-    order = sorted(added, key=lambda place: near[place])
-    assert all(added[one] <= added[other] + 1e-9 for one, other in pairwise(order))
 
 
 @given(candidates(), st.floats(1, 2))
 def test_the_best_hits_keep_their_order_however_much_is_added_to_them(found: Candidates, times: float) -> None:
     """With weights so many times as large, more would come to 1 and more. No score reaches it, and none meets another one there."""
-    loud = replace(LOUD, features=[times * each for each in LOUD.features], interaction=times)
-    best = best_candidates(found, asked(question_words=WORDS, ranking=loud, ranking_with_words=loud), limit=50)
+    loud = replace(LOUD, features=[times * each for each in LOUD.features])
+    best = best_candidates(found, asked(ranking=loud), limit=50)
     high = [each.score for each in best if each.features is not None and each.score > ADDED_IN_FULL_TO]
     assert all(one > other for one, other in pairwise(high))
     assert all(score < 1 for score in high)
@@ -119,16 +103,6 @@ def test_where_nothing_is_added_a_score_is_what_its_parts_come_to(found: Candida
     full = replace(found, term_weights=np.ones_like(found.term_weights), vector_scores=np.ones(len(found.nodes)))
     query = asked(ranked=False, signals=SILENT, speaker=None, moments=())
     assert [each.score for each in best_candidates(full, query, limit=50)] == [1.0] * len(found.nodes)
-
-
-@given(candidates())
-def test_where_most_words_are_not_known_a_score_is_what_it_is_without_them(found: Candidates) -> None:
-    few = [None] * len(found.nodes)
-    plain = best_candidates(replace(found, words=None), asked(), limit=50)
-    assert (
-        best_candidates(replace(found, words=few), asked(question_words=WORDS, ranking_with_words=LOUD), limit=50)
-        == plain
-    )
 
 
 @given(candidates(), st.integers(1, 5))
@@ -277,7 +251,6 @@ def test_a_conversation_lifts_nothing_above_what_answers_better_than_all_that_it
 def test_what_has_none_of_the_words_stays_below_what_has_all_of_them(found: Candidates) -> None:
     words = found.term_weights.copy()
     words[0, 1:] = 0.1
-    query = asked(question_words=WORDS, ranking_with_words=LOUD)
-    best = best_candidates(replace(found, term_weights=words), query, limit=50)
+    best = best_candidates(replace(found, term_weights=words), asked(), limit=50)
     complete = max((each.score for each in best if each.matched == 4), default=1.0)
     assert all(each.score < complete for each in best if each.matched == 0)

@@ -27,8 +27,6 @@ PARTS = {
     "diversity",
     "echo",
     "ranker",
-    "interaction",
-    "present",
 }
 
 

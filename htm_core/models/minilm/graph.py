@@ -24,10 +24,9 @@ _DTYPES = {"float32": FLOAT, "int64": INT64, "int8": INT8}
 def build(tensors: Tensors, form: Form) -> bytes:
     """Give the model as the bytes of an ONNX file.
 
-    The inputs are `ids` and `mask` (texts × tokens, int64). The first output is unit vectors (texts × 384, float32), the second
-    what they are the mean of: a vector for each token in its context (texts × tokens × 384). The form float32 copies no weights:
-    each tensor is a span of the weights file. int8 adds 10.6 MB of rounded matrices; it multiplies integers, with one scale per
-    output and, at run time, one per batch (dynamic quantisation).
+    The inputs are `ids` and `mask` (texts × tokens, int64), the output is unit vectors (texts × 384, float32). The form
+    float32 copies no weights: each tensor is a span of the weights file. int8 adds 10.6 MB of rounded matrices; it
+    multiplies integers, with one scale per output and, at run time, one per batch (dynamic quantisation).
     """
     return _Network(tensors, form).model()
 
@@ -51,7 +50,6 @@ class _Network:
             states = self.layer(f"encoder.layer.{layer}.", states, bias)
         states = self.node("Reshape", states, self.shape_of(ids, np.array([WIDTH])))
         self.graph.output(self.pooled(states, mask), FLOAT, ("texts", WIDTH))
-        self.graph.output(states, FLOAT, ("texts", "tokens", WIDTH))
         return self.graph.serialise()
 
     def embedded(self, ids: str) -> str:

@@ -18,9 +18,7 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import BertProcessing
 
 from ...errors import InvalidInput, ModelError
-from ...rules.word_vectors import QuestionWords
 from ..stopping import native_parts
-from . import words
 from .graph import WIDTH, Form, build
 from .safetensors import Tensors
 from .weights import MATRICES, NAME, WORDS
@@ -47,7 +45,6 @@ class MiniLM:
         self._tokenizer = tokenizer(directory / WORDS)
         tensors = Tensors(directory / MATRICES)
         self._session = session(build(tensors, form), tensors, threads)
-        self._outputs = [output.name for output in self._session.get_outputs()]
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed documents, one vector each, in order."""
@@ -63,33 +60,16 @@ class MiniLM:
         ids = [self._tokenizer.encode(text[:_MAX_CHARACTERS]).ids for text in texts]
         vectors = np.empty((len(ids), WIDTH), np.float32)
         for batch in _batches(ids):
-            vectors[batch] = self._run([ids[index] for index in batch], outputs=1)[0]
+            vectors[batch] = self._run([ids[index] for index in batch])
         return vectors
 
-    def embed_documents_with_words(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], list[bytes]]:
-        """Embed texts into an array of texts × 384, and give the words of each, packed (`words.passage_words`)."""
-        ids = [self._tokenizer.encode(text[:_MAX_CHARACTERS]).ids for text in texts]
-        vectors, packed = np.empty((len(ids), WIDTH), np.float32), [b""] * len(ids)
-        for batch in _batches(ids):
-            vectors[batch], states = self._run([ids[index] for index in batch])
-            for row, index in enumerate(batch):
-                packed[index] = words.passage_words(ids[index], states[row, : len(ids[index])])
-        return vectors, packed
-
-    def embed_query_with_words(self, text: str) -> tuple[NDArray[np.float32], QuestionWords]:
-        """Embed a query, and give its words with their weights."""
-        ids: list[int] = self._tokenizer.encode(text[:_MAX_CHARACTERS]).ids
-        vectors, states = self._run([ids])
-        return vectors[0], words.question_words(ids, states[0])
-
-    def _run(self, ids: Sequence[list[int]], *, outputs: int | None = None) -> Any:
-        """The first outputs of the model, or both: texts × 384, and texts × tokens × 384."""
+    def _run(self, ids: Sequence[list[int]]) -> Any:
         padded = np.zeros((len(ids), max(map(len, ids))), np.int64)
         mask = np.zeros_like(padded)
         for row, tokens in enumerate(ids):
             padded[row, : len(tokens)], mask[row, : len(tokens)] = tokens, 1
         with native_parts.part():
-            return self._session.run(self._outputs[:outputs], {"ids": padded, "mask": mask})
+            return self._session.run(None, {"ids": padded, "mask": mask})[0]
 
 
 def _batches(ids: Sequence[list[int]]) -> Iterator[list[int]]:

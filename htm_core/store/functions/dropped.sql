@@ -37,3 +37,5 @@ drop function if exists htm.recall_nearest(pgvector.halfvec, text, htm.condition
 drop function if exists htm.recall_hits(uuid[], uuid[], htm.conditions);
 drop function if exists htm.change_working_set(text, boolean, text, text, bigint, uuid[], float8[], timestamptz, text, uuid[], timestamptz[], timestamptz[], bigint[], uuid[]);
 drop function if exists htm.write_entries(text, text, text, uuid[], text[], int[], timestamptz[], float8[], jsonb[], boolean[], int, uuid[], uuid[], int[], int[], int[], text[], uuid[], uuid[], text[], text[], text[], text[], timestamptz[], text[], text[], jsonb[], bytea[], boolean[], int[], tstzrange[], text[], timestamptz[], text[], smallint[]);
+drop function if exists htm.unnest_vectors(uuid[], pgvector.halfvec[], bytea[]);
+drop function if exists htm.words_of_passages(uuid[], text);

@@ -48,29 +48,6 @@ begin atomic
   select * from unnest(passages, embeddings);
 end;
 
--- The same, with the words of each passage; null where there are none.
-create or replace function htm.unnest_vectors(passages uuid[], embeddings pgvector.halfvec[], words bytea[])
-returns table (id uuid, embedding pgvector.halfvec, words bytea) language sql immutable parallel safe
-begin atomic
-  select * from unnest(passages, embeddings, words);
-end;
-
--- The words of passages by a model, in their order; null for a passage that has none. Vectors are looked up by their passage alone, and
--- their space is compared afterwards: see `recall_candidates`. What the caller may not see is null, too.
-create or replace function htm.words_of_passages(passages uuid[], model text) returns bytea[]
-language plpgsql stable set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_memoize = off set enable_hashagg = off as $$
-declare
-  me constant text := htm.this_tenant();
-  space_id constant integer := (select m.space from htm.models m where m.tenant = me and m.name = model);
-begin
-  return array(
-    select (select x.words from (
-              select v.space, v.words from htm.vectors v where v.tenant = me and v.passage_id = g.id offset 0) x
-            where x.space = space_id)
-    from unnest(passages) with ordinality g(id, place) order by g.place);
-end $$;
-
 -- The cosine of two vectors; null where one of them has no direction.
 create or replace function htm.cosine_similarity(a pgvector.halfvec, b pgvector.halfvec) returns float8
 language sql immutable parallel safe
