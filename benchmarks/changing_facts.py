@@ -33,7 +33,7 @@ from benchmarks.present import dialogues
 from benchmarks.retrieval import home
 from benchmarks.retrieval_sets import Case
 from benchmarks.retrieval_systems import CachedEmbedder, CaseMemory
-from benchmarks.supersession.__main__ import share
+from benchmarks.supersession.worlds import share
 from htm_core import Hit, Memory, Settings, shutdown
 from htm_core.runtime.process import runtime
 

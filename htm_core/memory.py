@@ -128,7 +128,7 @@ class Memory(Handle):
     - `redactor`: what takes secrets out of everything before it is stored: "default" for keys, passwords, cards, e-mail addresses
       and phone numbers, a `Redactor`, or a callable text -> text. None is that of `Settings.redactor`, which is none.
     - `judge`: a model that says which earlier sayings a new one replaces: such a chat model reads it beside the ten nearest of the
-      same speaker; a callable (older, newer) -> "supersedes", "contradicts" or "none" is asked where the rules are not sure.
+      same speaker; a callable (older, newer) -> "supersedes", "contradicts" or "none" is asked where the reader is not sure.
     - `on_evict`, `on_event`: called with each eviction and each event. What they raise is logged.
     - `clock`: gives the present time, with its time zone.
     - `timezone`: where the user is, such as "Asia/Tokyo": of words such as "yesterday" and "until Friday", and of the dates that a

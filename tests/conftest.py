@@ -27,6 +27,7 @@ from psycopg.conninfo import make_conninfo
 from htm_core import HTMError, Memory, ModelError, Settings, shutdown, time_limit
 from htm_core.integration import deadline
 from htm_core.jobs.clients import Clients
+from htm_core.models import readers
 from htm_core.models.minilm import weights
 from htm_core.models.minilm.model import MiniLM
 from htm_core.runtime import process
@@ -361,6 +362,13 @@ def _makes(url: str | None, tenant: str, embedder: HashEmbedder, settings: Setti
         )
 
     return memory
+
+
+@pytest.fixture(autouse=True)
+def reader_where_asked_for(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The embedded reader reads by default only in tests with the embedded model, whatever others have fetched before."""
+    if "real_embedder" not in request.fixturenames:
+        monkeypatch.setattr(readers, "is_here", lambda: False)
 
 
 @pytest.fixture(scope="session")

@@ -36,13 +36,12 @@ from htm_core.models.expanders import resolve_expander
 from htm_core.models.judges import DatedSaying, resolve_judge
 from htm_core.models.keywords import KeywordTagger
 from htm_core.models.propositioners import resolve_propositioner
+from htm_core.models.readers import embedded_reader
 from htm_core.models.rerankers import resolve_reranker
 from htm_core.models.summarizers import resolve_summarizer
 from htm_core.models.taggers import CheckedTagger, resolve_tagger
 from htm_core.palace.contradiction import ChatJudge, by_rules
 from htm_core.palace.reader import ChatReader, read
-from htm_core.rules.supersession.candidates import Candidate, judge_candidates
-from htm_core.rules.supersession.judge import THRESHOLD, Saying
 
 from .__main__ import interval
 from .cases import rows
@@ -181,18 +180,13 @@ def judge(judge: Any, row: dict[str, Any], _: Nearest) -> Right:
 
 
 def judge_of_ten(judge: Any, row: dict[str, Any], _: Nearest) -> Right:
-    """Right when it names a former saying that is replaced, and no other one; without, as the rules act by default."""
+    """Right when it names a former saying that is replaced, and no other one; without, as the reader acts by default."""
     began = worlds.BEGAN
     now, *earlier = (DatedSaying(text, began + timedelta(days=day)) for day, text in (row["now"], *row["earlier"]))
     place = judge.no_longer(now, earlier, seconds=SECONDS)
     named = set() if place is None else {earlier[place].text}
-    candidates = [Candidate(Saying(each.text), near) for each, near in zip(earlier, row["cosines"], strict=True)]
-    judged = judge_candidates(Saying(now.text), candidates)
-    acted = {
-        each.text
-        for each, by in zip(earlier, judged, strict=True)
-        if by.relation == "supersedes" and by.confidence >= THRESHOLD
-    }
+    judged = embedded_reader().replaced([(now.text, each.text) for each in earlier])
+    acted = {each.text for each, sure in zip(earlier, judged, strict=True) if sure >= worlds.THRESHOLD}
     return tuple(float(_is_right(found, row)) for found in (named, acted))  # type: ignore[return-value]
 
 
@@ -255,7 +249,6 @@ def of_worlds(file: str, *, changed: bool) -> Callable[[], list[dict[str, Any]]]
                 if near and any(is_replaced.values()) == changed:
                     found.append({
                         "now": world.said[newer], "earlier": [world.said[at] for at in near],
-                        "cosines": [float(cosines[newer, at]) for at in near],
                         "replaced": {said[at] for at in near if is_replaced[at]},
                         "open": {said[at] for at in near if is_replaced[at] is None},
                     })  # fmt: skip

@@ -50,6 +50,12 @@ class Reader(nn.Module):
 
     def forward(self, tokens: Tensor, parts: Tensor) -> Tensor:
         """The logits of `STATES`, `ANSWERS`, `REPLACES` and the kinds."""
+        hidden, cosine = self.hidden(tokens, parts)
+        logits: Tensor = self.found[2](hidden) + self.slope * cosine + self.offset
+        return logits
+
+    def hidden(self, tokens: Tensor, parts: Tensor) -> tuple[Tensor, Tensor]:
+        """What the logits are a line of: (pairs, WIDTH) numbers, and the cosine of the two texts, (pairs, 1)."""
         states = self.norm(self.words(tokens) + self.positions.weight[: tokens.shape[1]] + self.kind)
         together = (parts >= 0)[:, None, None, :]
         asking = parts == 0
@@ -59,8 +65,7 @@ class Reader(nn.Module):
         question, passage = _mean(states, parts == 0), _mean(states, parts == 1)
         cosine = (question * passage).sum(-1, keepdim=True)
         beside = torch.cat([states[:, 0], WIDTH**0.5 * question * passage, WIDTH**0.5 * (passage - question)], -1)
-        logits: Tensor = self.found(beside) + self.slope * cosine + self.offset
-        return logits
+        return self.found[:2](beside), cosine
 
 
 class Layer(nn.Module):

@@ -24,7 +24,7 @@ from torch.nn import functional
 from benchmarks import recalled
 from benchmarks.reader.lists import HERE, sets
 from benchmarks.reader.model import LAYERS, Reader, batch, fresh, of_hit
-from benchmarks.supersession.pairs import HERE as SUPERSESSION
+from benchmarks.supersession.worlds import HERE as SUPERSESSION
 from htm_core.models.minilm.reader import ANSWERS, FIRST_KIND, KINDS, REPLACES, STATES, Pairs, Tokens
 from htm_core.models.minilm.weights import obtain
 

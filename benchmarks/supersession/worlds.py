@@ -1,32 +1,24 @@
-"""Small worlds of several facts, of which some change: which messages of a person supersede which, among all that are compared.
-
-    python -m benchmarks.supersession.worlds [--fit] [--held-out] [--recall] [--wrong]
+"""Which messages of a person the reader takes for replaced: `python -m benchmarks.supersession.worlds`.
 
 A pair by itself is not what the job meets: it compares a message with the nearest of all that the person has said. In a file of
 worlds "@ name" begins a person; "C area" is a fact that changes, with the former message, the present one, a question, words of
 the present message and words of the former one; "N area kind" is one that does not, with two messages, a question, and words of
 the message that answers it. " // " stands between messages that were sent one after the other. Their order is drawn, with a
-seed. The held-out worlds were written before their author had seen the rules, and nothing is fitted on them.
+seed. The reader is trained on the development worlds, the held-out ones and the dialogues of the fifth author it has not seen.
 
-Beside these the dialogues of `benchmarks.present` are learned from, but for those of the fifth author.
-
-With --fit the weights are fitted on the development worlds and the dialogues, and written. Each is judged by weights that were
-fitted without it: without the person, or without a fifth of the dialogues. With --recall the worlds are remembered and asked
-about by the verbs. Intervals are Wilson's, of 95 %.
+With --recall the worlds are remembered and asked about by the verbs. Intervals are Wilson's, of 95 %.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import random
-import re
 import secrets
-import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -34,24 +26,16 @@ from numpy.typing import NDArray
 
 from benchmarks.present import dialogues
 from benchmarks.retrieval_sets import TURN, Case, Message, Question
-from benchmarks.supersession.pairs import HERE, vectors
-from benchmarks.supersession.signs import AGAINST, FOR
 from htm_core import Memory, Settings, shutdown
-from htm_core.rules.supersession import candidates
-from htm_core.rules.supersession.judge import THRESHOLD, Saying, most_at_odds
-from htm_core.rules.supersession.sayings import whole
+from htm_core.models.minilm import weights
+from htm_core.models.minilm.model import MiniLM
+from htm_core.models.readers import embedded_reader
 from tests.palace.labelled_prompts import wilson
 
+HERE = Path(__file__).parent
 FILES = {"development": HERE / "worlds-development.txt", "held-out": HERE / "worlds-held-out.txt"}
-WEIGHTS = Path(candidates.__file__).parent / "candidates.json"
+THRESHOLD = 0.95  # from which an edge acts by default
 COMPARED = 10  # earlier messages that a new one is compared with, as the job does
-MADE, OF_MADE = 4, 0.3  # dialogues for each topic, and what one of their pairs counts
-RIDGE = 3.0
-# Evidence in log odds, and the share of the judgements from there on that were right: in the development worlds, unseen, and in
-# worlds of two other authors, together (docs/why/supersession.md). Not in the dialogues, whose marks are for one matter alone.
-CONFIDENCES = ((-1.75, 0.5), (-1.0, 0.6), (-0.5, 0.7), (0.25, 0.8), (1.0, 0.9), (1.5, 0.95), (4.0, 0.99))
-FOLDS = 5
-STEPS = 60
 DAYS = 200
 BEGAN = datetime(2025, 1, 1, 9, tzinfo=UTC)
 Floats = NDArray[np.float64]
@@ -82,86 +66,30 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A new message with one of its candidates: the signals, and whether it supersedes that one."""
+    """A new message with one of its candidates, and whether it supersedes that one."""
 
-    world: str
-    newer: int
     older: str
     text: str
-    signals: Mapping[str, float]
     right: bool
 
 
 def main() -> None:
-    """Fit if it is wanted, judge, and print tables."""
+    """Judge, and print tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--fit", action="store_true", help="fit the weights, and write them")
-    parser.add_argument("--held-out", action="store_true", help="judge what was held out, too")
     parser.add_argument("--recall", action="store_true", help="remember the worlds and ask for what holds now")
-    parser.add_argument("--wrong", action="store_true", help="print the development pairs that are judged wrong")
+    parser.add_argument("--wrong", action="store_true", help="print the pairs that are judged wrong")
     given = parser.parse_args()
     if given.recall:
-        for name in ["development", *(["held-out"] if given.held_out else [])]:
-            print(recalled(name))
+        print(recalled("held-out"))
         shutdown()
         return
-    worlds, _ = compare(list(read(FILES["development"])))
-    talks, _ = compare(
-        [
-            *of_dialogues(dialogues.written(), kind="written"),
-            *of_dialogues(dialogues.by_others(held_out=False), kind="by others"),
-            *of_dialogues(dialogues.made(each=MADE), kind="made"),
-        ]
-    )
-    known = [*worlds, *talks]
-    unseen = judged_unseen(known)
-    if given.fit:
-        weights = {name: round(value, 3) for name, value in fit(known).items() if value or not name}
-        WEIGHTS.write_text(json.dumps({"weights": weights, "confidence": CONFIDENCES}, indent=1) + "\n", "utf-8")
-        candidates._fitted.cache_clear()
-    confidences = [candidates.confidence_of(each) for each in best_only(known, unseen)]
-    parts: dict[str, Callable[[str], bool]] = {
-        "development worlds": lambda world: not world.startswith("dialogue"),
-        "dialogues by the author of the rules": lambda world: world.startswith("dialogue written"),
-        "dialogues by four others": lambda world: world.startswith("dialogue by others"),
-        "dialogues made of parts": _is_made,
-    }
-    for title, belongs in parts.items():
-        at = [place for place, each in enumerate(known) if belongs(each.world)]
-        print(table(f"{title}, unseen", [known[place] for place in at], [confidences[place] for place in at]))
-    if given.wrong:
-        wrong(known, confidences)
-    if given.held_out:
-        fifth = of_dialogues(dialogues.by_others(held_out=True), kind="held out")
-        for title, unknown in {"held out": read(FILES["held-out"]), "dialogues by a fifth author": fifth}.items():
-            found, missed = compare(list(unknown))
-            sure = [
-                candidates.confidence_of(each)
-                for each in best_only(found, evidence(found, candidates._fitted()["weights"]))
-            ]
-            print(table(title, found, sure, missed))
-
-
-def judged_unseen(known: Sequence[Compared]) -> Floats:
-    """The evidence of each pair by weights that were fitted without its world, or without a tenth of the dialogues."""
-    groups = np.array(
-        [
-            zlib.crc32(each.world.encode()) % FOLDS
-            if each.world.startswith("dialogue")
-            else -1 - zlib.crc32(each.world.encode())
-            for each in known
-        ]
-    )
-    unseen = np.zeros(len(known))
-    for group in sorted(set(groups.tolist())):
-        weights = fit([each for each, of in zip(known, groups, strict=True) if of != group])
-        at = np.flatnonzero(groups == group)
-        unseen[at] = evidence([known[place] for place in at], weights)
-    return unseen
-
-
-def _is_made(world: str) -> bool:
-    return re.fullmatch(r"dialogue made .*", world) is not None
+    fifth = of_dialogues(dialogues.by_others(held_out=True), kind="held out")
+    for title, unknown in {"held-out worlds": read(FILES["held-out"]), "dialogues by a fifth author": fifth}.items():
+        found, missed = compare(list(unknown))
+        confidences = embedded_reader().replaced([(each.text, each.older) for each in found])
+        print(table(title, found, confidences, missed))
+        if given.wrong:
+            wrong(found, confidences)
 
 
 def facts(path: Path) -> Iterator[tuple[str, list[Fact]]]:
@@ -249,20 +177,9 @@ def compare(worlds: Sequence[World]) -> tuple[list[Compared], int]:
             nearest = _nearest(said, cosines[newer], newer)
             older = [at for at in nearest if at < newer and said[at] != text]
             missed += sum(world.supersedes(at, newer) is True for at in range(newer) if at not in older)
-            found += _compared(world, newer, older, [float(cosines[newer, at]) for at in older])
+            judged = ((at, world.supersedes(at, newer)) for at in older)
+            found += [Compared(said[at], text, right) for at, right in judged if right is not None]
     return found, missed
-
-
-def _compared(world: World, newer: int, older: Sequence[int], cosines: Sequence[float]) -> Iterator[Compared]:
-    text = world.said[newer][1]
-    earlier = [world.said[at][1] for at in older]
-    pairs = [most_at_odds(Saying(one), Saying(text), cosine=near) for one, near in zip(earlier, cosines, strict=True)]
-    read = [whole(one, speaker="user") for one in earlier]
-    signals = candidates.signals_among(whole(text, speaker="user"), read, cosines, pairs)
-    for at, each in zip(older, signals, strict=True):
-        right = world.supersedes(at, newer)
-        if right is not None:
-            yield Compared(world.name, newer, world.said[at][1], text, each, right)
 
 
 def _nearest(said: Sequence[str], cosines: Floats, of: int) -> list[int]:
@@ -283,58 +200,17 @@ def _words(text: str) -> list[str]:
     return [word.strip(".,;:!?'\"()").lower() for word in text.split()]
 
 
-def evidence(given: Sequence[Compared], weights: Mapping[str, float]) -> Floats:
-    """The log odds of each pair."""
-    return np.array([candidates.evidence_of(each.signals, weights) for each in given])
+@cache
+def _model() -> MiniLM:
+    return MiniLM(weights.find() or weights.fetch())
 
 
-def best_only(given: Sequence[Compared], found: Floats) -> Floats:
-    """The evidence of the likeliest candidate of each message, and as good as none of its others."""
-    best: dict[tuple[str, int], int] = {}
-    for at, each in enumerate(given):
-        key = (each.world, each.newer)
-        if key not in best or found[at] > found[best[key]]:
-            best[key] = at
-    alone = np.full(len(found), -99.0)
-    alone[list(best.values())] = found[list(best.values())]
-    return alone
-
-
-def fit(given: Sequence[Compared]) -> dict[str, float]:
-    """Logistic regression in which a signal counts only in the direction that a reader would give it (`signs`).
-
-    By Newton's steps, cut at zero. Without the signs it learns how the dialogues were built.
-    """
-    names = list(given[0].signals)
-    table = np.array([[each.signals[name] for name in names] for each in given])
-    labels = np.array([float(each.right) for each in given])
-    counts = np.array([OF_MADE if _is_made(each.world) else 1.0 for each in given])
-    mean, spread = table.mean(axis=0), table.std(axis=0) + 1e-9
-    scaled = np.column_stack([np.ones(len(labels)), (table - mean) / spread])
-    least = np.array([-np.inf, *(0.0 if name in FOR else -np.inf for name in names)])
-    most = np.array([np.inf, *(0.0 if name in AGAINST or name.startswith("apart_") else np.inf for name in names)])
-    ridge = np.array([0.0, *[RIDGE] * len(names)])
-    beta = np.array([-3.0, *[0.0] * len(names)])
-
-    def loss(weights: Floats) -> float:
-        line = scaled @ weights
-        return float(counts @ (np.logaddexp(0, line) - labels * line) + ridge @ weights**2 / 2)
-
-    for _ in range(STEPS):
-        chance = 1 / (1 + np.exp(-scaled @ beta))
-        slope = scaled.T @ (counts * (labels - chance)) - ridge * beta
-        free = np.flatnonzero(~((beta <= least) & (slope < 0) | (beta >= most) & (slope > 0)))
-        part = scaled[:, free]
-        bend = (part * (counts * chance * (1 - chance))[:, None]).T @ part + np.diag(ridge[free] + 1e-9)
-        step = np.zeros(len(beta))
-        step[free] = np.linalg.solve(bend, slope[free])
-        sizes = (np.clip(beta + step / 2**halved, least, most) for halved in range(12))
-        after = next((each for each in sizes if loss(each) < loss(beta)), beta)
-        if np.abs(after - beta).max() < 1e-5:
-            break
-        beta = after
-    plain = beta[1:] / spread
-    return {"": float(beta[0] - plain @ mean), **{name: float(one) for name, one in zip(names, plain, strict=True)}}
+def vectors(texts: Sequence[str]) -> NDArray[np.float64]:
+    """The vectors of texts, each of length 1."""
+    parts = [np.array(_model().embed_documents(list(texts[at : at + 64]))) for at in range(0, len(texts), 64)]
+    found = np.concatenate(parts).astype(np.float64)
+    lengths: NDArray[np.float64] = np.linalg.norm(found, axis=1, keepdims=True)
+    return found / lengths
 
 
 def table(title: str, given: Sequence[Compared], confidences: Sequence[float], missed: int = 0) -> str:
@@ -347,11 +223,19 @@ def table(title: str, given: Sequence[Compared], confidences: Sequence[float], m
         "| from | precision | found |",
         "|---|---|---|",
     ]
-    for least in (0.5, 0.7, 0.8, 0.9, THRESHOLD):
+    for least in (0.5, 0.7, 0.8, 0.9, THRESHOLD, 0.98, 0.99):
         said = np.array(confidences) >= least
         hits = int(right[said].sum())
         lines.append(f"| {least:.2f} | {_share(hits, int(said.sum()))} | {_share(hits, changes)} |")
     return "\n".join(lines)
+
+
+def share(part: int, whole: int) -> str:
+    """A share with its interval, after Wilson."""
+    if not whole:
+        return "-"
+    low, high = wilson(part, whole)
+    return f"{part / whole:.3f} ({low:.3f} to {high:.3f})"
 
 
 def _share(hits: int, of: int) -> str:

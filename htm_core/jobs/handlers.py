@@ -18,9 +18,8 @@ from ..engine.engine import new_id
 from ..engine.entries import Preparer
 from ..engine.fresh_nodes import FreshNodes
 from ..errors import HTMError
+from ..models import readers
 from ..models.embedders import CheckedEmbedder
-from ..rules.supersession.candidates import Candidate, judge_candidates
-from ..rules.supersession.judge import LEAST, ChangeJudgement, Saying, judge
 from ..rules.text.passages import lexical_query
 from ..rules.text.speakers import own_name
 from ..rules.trust import TRUST, source_of
@@ -44,9 +43,10 @@ SLOW_BATCH = 4  # jobs of a chat model that are claimed at once: each may take m
 KNOWN_TAGS = 100  # tags of the owner that a tagger is shown
 COMPARED, COMPARED_LENGTH = 10, 300  # nodes that each new one is compared with, and characters whose words find them
 LOOKED_AT = 30  # nearest nodes among which the ten of the same speaker are that a judge reads
-NOT_COMPARED, JUDGE_WAIT = "the rules have not compared it yet", 5.0
+NOT_COMPARED, JUDGE_WAIT = "the reader has not compared it yet", 5.0
 READ = "a model that read both says that it no longer holds"
-BY_RULES = "rules"  # who judged
+BY_READER, REPLACED = "reader", "what the newer one says takes its place"  # who judged, and why
+LEAST = 0.5  # from this confidence on, an edge is stored at all
 UNHEARD = (
     "tool",
     "system",
@@ -298,7 +298,7 @@ class RelateHandler:
 
 
 class SupersedeHandler:
-    """Compares nodes with what was said about the same, and notes what a newer saying replaces or contradicts."""
+    """Has the reader compare nodes with what the same person said about the same, and notes what a newer saying replaces."""
 
     kind, slow, together, batch, model = "supersede", False, False, None, ""
 
@@ -315,18 +315,18 @@ class SupersedeHandler:
             edges = [] if said is None else _edges(said, near)
             with self._database.transaction(tenant, role="htm_worker") as connection:
                 if jobs.finish(connection, [job]) and said is not None and edges:
-                    supersession.insert(connection, edges, owner=said.owner, judge=BY_RULES)
+                    supersession.insert(connection, edges, owner=said.owner, judge=BY_READER)
                 supersession.make_judge_due(connection, node)
                 if edges:
                     self._database.superseding.learn(tenant, there=True)
 
     def answers(self) -> bool:
-        """Say yes: no model is needed."""
+        """Say yes: where the reader is not installed, nothing is compared."""
         return True
 
 
 class JudgeHandler:
-    """Asks a chat model what a new saying changes of the earlier ones, and any judge about what the rules are not sure of."""
+    """Asks a chat model what a new saying changes of the earlier ones, and any judge about what the reader is not sure of."""
 
     kind, slow, together, batch = "judge", True, False, SLOW_BATCH
 
@@ -340,7 +340,7 @@ class JudgeHandler:
         return self._judge.name
 
     def do(self, claimed: Mapping[str, Sequence[ClaimedJob]]) -> None:
-        """Decide the edges of a node, and make those that a chat model finds; put the job off while the rules have not compared it.
+        """Decide the edges of a node, and make those that a chat model finds; put the job off while the reader has not compared it.
 
         A chat model is asked once, in the job of the newer saying. Of an import, which nobody waits for, it reads nothing.
         """
@@ -424,52 +424,33 @@ def _nearest(connection: Connection, said: ComparedNode, *, limit: int = COMPARE
 
 
 def _edges(said: ComparedNode, near: Sequence[ComparedNode]) -> list[NewEdge]:
-    """What is to be noted of a node and those nearest to it, whichever of the two was said first."""
-    among = _judged_among(said, near)
-    edges = (
-        _edge(older, newer, among=among.get(other.id))
-        for other in near
-        for older, newer in [sorted((said, other), key=_said_at)]
-    )
-    return [edge for edge in edges if edge is not None]
+    """What is to be noted of a node and those nearest to it, whichever of the two was said first.
 
-
-def _judged_among(said: ComparedNode, near: Sequence[ComparedNode]) -> dict[UUID, ChangeJudgement]:
-    """What a saying of a user does to the earlier ones of the same speaker that are nearest to it, each beside the others."""
-    earlier = _earlier(said, near)
-    judged = judge_candidates(_saying(said), [Candidate(_saying(other), other.cosine) for other in earlier])
-    return {other.id: found for other, found in zip(earlier, judged, strict=True)}
+    Nothing replaces what is trusted more.
+    """
+    pairs = [tuple(sorted((said, other), key=_said_at)) for other in near if _is_same_speaker(said, other)]
+    pairs = [(older, newer) for older, newer in pairs if newer.trust >= older.trust]
+    if not pairs or not readers.is_here():
+        return []
+    judged = readers.embedded_reader().replaced([(newer.content, older.content) for older, newer in pairs])
+    return [
+        NewEdge(new_id(), newer.id, older.id, "supersedes", confidence, REPLACED, newer.at)
+        for (older, newer), confidence in zip(pairs, judged, strict=True)
+        if confidence >= LEAST
+    ]
 
 
 def _earlier(said: ComparedNode, near: Sequence[ComparedNode]) -> list[ComparedNode]:
     """Those of the nearest that the same speaker has said before; none for what no user says."""
-    speaker = _saying(said).speaker
-    return [
-        other
-        for other in near
-        if said.role in SPEAKING
-        and other.role in SPEAKING
-        and _saying(other).speaker == speaker
-        and _said_at(other) < _said_at(said)
-    ]
+    return [other for other in near if _is_same_speaker(said, other) and _said_at(other) < _said_at(said)]
 
 
-def _edge(older: ComparedNode, newer: ComparedNode, *, among: ChangeJudgement | None = None) -> NewEdge | None:
-    """The edge from a newer saying to an older one; None where there is none. `among` was judged beside the other candidates.
-
-    Nothing replaces what is trusted more: what an assistant says does not replace a user's words, nor a file an assistant's.
-    """
-    if newer.trust < older.trust:
-        return None
-    cosine = older.cosine if older.cosine is not None else newer.cosine  # of the one that was found
-    found = among or judge(_saying(older), _saying(newer), cosine=cosine)
-    if found.relation == "none" or found.confidence < LEAST:
-        return None
-    return NewEdge(new_id(), newer.id, older.id, found.relation, found.confidence, found.reason, newer.at)
+def _is_same_speaker(one: ComparedNode, other: ComparedNode) -> bool:
+    return one.role in SPEAKING and other.role in SPEAKING and _speaker(one) == _speaker(other)
 
 
-def _saying(said: ComparedNode) -> Saying:
-    return Saying(said.content, own_name(said.name) or said.role or "user")
+def _speaker(said: ComparedNode) -> str:
+    return own_name(said.name) or said.role or "user"
 
 
 def _each(claimed: Mapping[str, Sequence[ClaimedJob]]) -> Iterator[tuple[str, ClaimedJob]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,16 @@ class EmbeddedReader:
                 f"without it: reader=False. {MEANWHILE}"
             ) from error
 
+    def replaced(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """How likely it is that the older of two messages of one person no longer holds; each pair is newer, older.
+
+        Raises `ModelError` when the model cannot be loaded.
+        """
+        from .minilm.reader import REPLACES
+
+        logits = self._model.call(lambda reader: reader.messages(pairs))
+        return [1 / (1 + math.exp(-logit)) for logit in logits[:, REPLACES].tolist()]
+
     def renew(self) -> None:
         """Load the model anew in a forked child: the threads of onnxruntime exist only in the parent."""
         self._kept_for_parent.append(self._model)  # deleting its session here would wait for them
@@ -50,7 +61,7 @@ class EmbeddedReader:
 
 def reads_prompts(wanted: bool | None) -> bool:
     """Whether the reader reads what goes into a prompt: as wanted, and by default where its files are here."""
-    return _is_here() if wanted is None else wanted
+    return is_here() if wanted is None else wanted
 
 
 @functools.cache
@@ -59,7 +70,8 @@ def embedded_reader() -> EmbeddedReader:
     return EmbeddedReader()
 
 
-def _is_here() -> bool:
+def is_here() -> bool:
+    """Whether the reader and the files of the embedded model are on this machine."""
     try:
         from .minilm import reader, weights
     except ImportError:

@@ -11,8 +11,8 @@ from pydantic import BaseModel, Field
 from ..errors import ModelError
 from ..models.structured import structured
 from ..rules.grounding.grounding import Contradiction, Evidence
+from ..rules.grounding.incompatible import find_contradiction
 from ..rules.places import Placed
-from ..rules.supersession.judge import why_at_odds
 from ..rules.text.fence import Fence, escape, new_token
 
 Judge = Callable[[str, str], str | None]  # (new, old) -> why they cannot both hold, or None
@@ -33,10 +33,9 @@ class Judgement(BaseModel):
 def by_rules(new: str, old: str) -> str | None:
     """Why two texts cannot both be true, by rules for English: denials, numbers, dates, changed values of one subject.
 
-    They are those by which jobs find what a newer saying replaces.
     Returns None when the rules see no contradiction. It needs no model.
     """
-    return why_at_odds(new, old)
+    return find_contradiction(new, old)
 
 
 def contradictions_of(

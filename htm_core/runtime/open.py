@@ -200,9 +200,9 @@ def _checked(options: Options) -> Options:
     if options.timezone is not None:
         zone_of(options.timezone, what="timezone")
     validation.check_name(options.tenant, what="tenant")
-    if options.reader is not None and options.reranker is not None:
-        raise InvalidInput("expected reader or reranker, which are one option by two names, got both")
     own = None if isinstance(options.reader, bool) else options.reader
+    if own is not None and options.reranker is not None:
+        raise InvalidInput("expected reader or reranker, which are one option by two names, got both")
     return replace(
         options,
         reranker=options.reranker if own is None else own,

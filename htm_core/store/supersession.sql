@@ -29,12 +29,12 @@ made as (
   order by g.newer, g.older
   on conflict (tenant, newer, older) do update set
     holds_from = greatest(s.holds_from, excluded.holds_from),
-    relation = case when s.state = 'standing' and s.judge = 'rules' and s.confidence < excluded.confidence then excluded.relation else s.relation end,
-    reason = case when s.state = 'standing' and s.judge = 'rules' and s.confidence < excluded.confidence then excluded.reason else s.reason end,
-    judge = case when s.state = 'standing' and s.judge = 'rules' and s.confidence < excluded.confidence then excluded.judge else s.judge end,
-    state = case when s.state = 'standing' and s.judge = 'rules' and s.confidence < excluded.confidence then excluded.state else s.state end,
-    confidence = case when s.state = 'standing' and s.judge = 'rules' then greatest(s.confidence, excluded.confidence) else s.confidence end
-    where s.holds_from < excluded.holds_from or (s.state = 'standing' and s.judge = 'rules' and s.confidence < excluded.confidence)
+    relation = case when s.state = 'standing' and s.judge = 'reader' and s.confidence < excluded.confidence then excluded.relation else s.relation end,
+    reason = case when s.state = 'standing' and s.judge = 'reader' and s.confidence < excluded.confidence then excluded.reason else s.reason end,
+    judge = case when s.state = 'standing' and s.judge = 'reader' and s.confidence < excluded.confidence then excluded.judge else s.judge end,
+    state = case when s.state = 'standing' and s.judge = 'reader' and s.confidence < excluded.confidence then excluded.state else s.state end,
+    confidence = case when s.state = 'standing' and s.judge = 'reader' then greatest(s.confidence, excluded.confidence) else s.confidence end
+    where s.holds_from < excluded.holds_from or (s.state = 'standing' and s.judge = 'reader' and s.confidence < excluded.confidence)
   returning s.id, s.relation, s.confidence, s.reason)
 insert into supersession_audit (tenant, id, supersession, owner, action, by, reason)
 select this_tenant(), gen_random_uuid(), m.id, %(owner)s, 'made', %(judge)s, m.reason from made m join given g on g.id = m.id
@@ -55,7 +55,7 @@ where tenant = this_tenant() and node_id = %(node)s and kind = 'judge' and claim
 select s.id, s.relation, s.newer as newer_id, s.older as older_id, a.content as newer, b.content as older
 from supersessions s
 join nodes a on a.tenant = s.tenant and a.id = s.newer join nodes b on b.tenant = s.tenant and b.id = s.older
-where s.tenant = this_tenant() and (s.newer = %(node)s or s.older = %(node)s) and s.state = 'standing' and s.judge = 'rules'
+where s.tenant = this_tenant() and (s.newer = %(node)s or s.older = %(node)s) and s.state = 'standing' and s.judge = 'reader'
   and (s.confidence < %(threshold)s or s.relation = 'contradicts') and a.live and b.live
 order by s.confidence desc, s.id limit 20
 
@@ -64,7 +64,7 @@ order by s.confidence desc, s.id limit 20
 with decided as (
   update supersessions s set state = %(state)s, relation = coalesce(%(relation)s, s.relation), judge = %(judge)s,
          reason = case when %(reason)s = '' then s.reason else %(reason)s end
-  where s.tenant = this_tenant() and s.id = %(id)s and s.state = 'standing' and s.judge = 'rules' returning s.id, s.owner)
+  where s.tenant = this_tenant() and s.id = %(id)s and s.state = 'standing' and s.judge = 'reader' returning s.id, s.owner)
 insert into supersession_audit (tenant, id, supersession, owner, action, by, reason)
 select this_tenant(), gen_random_uuid(), d.id, d.owner, %(action)s, %(judge)s, %(reason)s from decided d
 

@@ -15,7 +15,7 @@ class Supersession:
     """What a newer saying does to an older one: it "supersedes" it, or it "contradicts" it and nothing says which holds.
 
     `newer` and `older` are the latest mentions of both. `confidence` is from 0 to 1, `reason` says why in words, and `judge` who
-    said so: "rules" or the name of a model. It holds from `holds_from` on, when the newer one was said. `state` is "standing",
+    said so: "reader" or the name of a model. It holds from `holds_from` on, when the newer one was said. `state` is "standing",
     "confirmed", or "undone"; what is undone has no effect and is not made again. Of what is forgotten there is none.
     """
 

@@ -187,6 +187,7 @@ STEPS = (
 )  # fmt: skip
 
 
+@pytest.mark.usefixtures("real_embedder")
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.__name__)
 def test_no_transaction_is_open_while_a_long_text_is_read(
     make: Make, read: set[str], step: Callable[[Memory], None]

@@ -12,6 +12,8 @@ from htm_core.integration.tool_replies import line_of
 from tests.conftest import SETTINGS, Make
 from tests.stand_ins import Clock
 
+pytestmark = pytest.mark.usefixtures("real_embedder")  # the reader needs its files
+
 OLD, NEW = "I live in Berlin.", "I moved to Paris, I live in Paris now."
 START = datetime.now(UTC)  # jobs go by the server's time
 DAY = timedelta(days=1)
@@ -25,7 +27,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def ann(make: Make, clock: Clock) -> Memory:
-    idle = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off"})
+    idle = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off", "supersession": 0.5})
     return make(settings=idle, user="ann", session="s1", clock=clock, embed="now")
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.cli.conftest import Htm
 
 OLDER, NEWER = "We deploy the shop with Jenkins.", "We switched the shop from Jenkins to GitHub Actions."
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_changes_are_listed_undone_confirmed_and_audited(htm: Htm) -> None:
     for text in (OLDER, NEWER):
         htm("remember", text)

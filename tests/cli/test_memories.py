@@ -46,6 +46,7 @@ def test_a_text_is_read_from_stdin_without_the_end_of_its_last_line(htm: Htm, pi
     assert (again["content"], again["id"]) == ("Two\nlines.", typed["id"])
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_what_a_note_replaces_is_known_when_the_command_ends(htm: Htm) -> None:
     said(htm, "I drive a Honda Civic.", "--at", "2026-03-01T09:00:00+01:00")
     said(htm, "I sold the Honda Civic, I drive a Tesla now.", "--at", "2026-03-02T09:00:00+01:00")

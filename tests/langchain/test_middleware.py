@@ -423,6 +423,7 @@ def test_options_that_mean_nothing_are_refused(make: Make, options: dict[str, An
         HTMMemoryMiddleware(make(), **options)
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_the_request_shows_the_present_value_first_and_the_former_one_as_formerly(make: Make) -> None:
     former, present = "We deploy the shop with Jenkins.", "We switched the shop from Jenkins to GitHub Actions."
     settings = Settings(**SETTINGS.model_dump(by_alias=True) | {"supersession": 0.5})

@@ -10,6 +10,8 @@ from htm_core import Memory, Settings
 from htm_core.models.minilm.model import MiniLM
 from tests.conftest import SETTINGS, Make
 
+pytestmark = pytest.mark.usefixtures("real_embedder")  # the reader needs its files
+
 NOW = datetime(2026, 11, 29, 10, tzinfo=UTC)  # a Sunday
 IDLE = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off", "supersession": 0.5, "timezone": "UTC"})
 HONDA, TESLA, VOLVO = (

@@ -44,6 +44,7 @@ def test_recall_and_the_timeline_show_the_moment_as_the_clock_there_does(anywher
     assert shown.at.isoformat() == "2026-11-18T22:30:00+00:00"
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_what_was_replaced_ended_on_the_day_that_it_was_there(anywhere: Memory) -> None:
     there = anywhere.of(timezone="Asia/Tokyo")
     there.remember("I drive a Honda Civic.", role="user", at=NOW - timedelta(days=9))

@@ -4,8 +4,6 @@ Two sentences contradict each other when they speak of the same thing and one de
 another value of the same attribute. What a sentence speaks of are its words without those of the value, without everyday words
 and without the verbs that only join the two ("takes four minutes", "needs about twenty minutes"). A sentence about another
 thing ("the payment provider times out") has words of its own where the first has others ("the API gateway times out").
-
-This is one of the signals of `judge`, which also knows who says something and which word announces a change.
 """
 
 from __future__ import annotations

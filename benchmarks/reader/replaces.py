@@ -1,0 +1,96 @@
+"""Fit the output *replaces* of a trained reader anew: `python -m benchmarks.reader.replaces FOLDER`. Needs torch.
+
+What labelled pairs teach holds for pairs that somebody chose. A job compares a message with the nearest earlier ones, and nearly
+all of these stay as they are. So the line of this one output is fitted once more, with the rest of the reader as it is, on the
+labelled pairs and on what jobs would compare in the worlds and dialogues of the training. FOLDER/NAME.pt is written anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from random import Random
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from benchmarks.present import dialogues
+from benchmarks.reader.export import trained
+from benchmarks.reader.model import Reader, batch
+from benchmarks.reader.train import sayings
+from benchmarks.supersession import worlds
+from htm_core.models.minilm.reader import REPLACES, Pairs
+from htm_core.models.minilm.weights import obtain
+
+OTHERS = 6_000  # compared pairs at most of which nothing is replaced
+RIDGE = 0.01
+AT_ONCE = 48
+
+
+def main() -> None:
+    """Fit, and write the weights."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--name", default="reader")
+    given = parser.parse_args()
+    path = given.folder / f"{given.name}.pt"
+    reader = trained(path)
+    rows = [*sayings(), *compared()]
+    values = hidden(reader, [(newer, older) for newer, older, _ in rows])
+    line = fitted(values, torch.tensor([float(replaces) for *_, replaces in rows]))
+    with torch.no_grad():
+        reader.found[2].weight[REPLACES], reader.found[2].bias[REPLACES] = line[:-2], 0.0
+        reader.slope[REPLACES], reader.offset[REPLACES] = line[-2], line[-1]
+    torch.save(reader.state_dict(), path)
+    print(f"{len(rows)} pairs, of which {sum(replaces for *_, replaces in rows)} replace")
+
+
+def compared() -> list[tuple[str, str, bool]]:
+    """What jobs would compare: the newer message, the older one, and whether it is replaced."""
+    given = [
+        *worlds.read(worlds.FILES["development"]),
+        *worlds.of_dialogues(dialogues.by_others(held_out=False), kind="by others"),
+        *worlds.of_dialogues(dialogues.written(), kind="written"),
+    ]
+    found, _ = worlds.compare(given)
+    rows = [(each.text, each.older, each.right) for each in found]
+    replaced, others = ([row for row in rows if row[2] is right] for right in (True, False))
+    return [*replaced, *Random(1).sample(others, min(OTHERS, len(others)))]
+
+
+@torch.no_grad()
+def hidden(reader: Reader, given: list[tuple[str, str]]) -> Tensor:
+    """What the logits of pairs are a line of, with the cosine and a 1 after it: (pairs, WIDTH + 2)."""
+    known = Pairs(obtain())
+    pairs = [known.of_messages(newer, older) for newer, older in given]
+    order = sorted(range(len(pairs)), key=lambda at: len(pairs[at][0]))
+    rows: dict[int, Tensor] = {}
+    for first in range(0, len(order), AT_ONCE):
+        some = order[first : first + AT_ONCE]
+        values, cosine = reader.hidden(*batch([pairs[at] for at in some]))
+        rows.update(zip(some, torch.cat([values, cosine, torch.ones_like(cosine)], -1), strict=True))
+    return torch.stack([rows[at] for at in range(len(pairs))])
+
+
+def fitted(values: Tensor, wanted: Tensor) -> Tensor:
+    """The line of a logistic regression on standardised values, with a ridge, for the values as they are."""
+    mean, spread = values[:, :-1].mean(0), values[:, :-1].std(0) + 1e-6
+    standard = torch.cat([(values[:, :-1] - mean) / spread, values[:, -1:]], -1).double()
+    line = torch.zeros(standard.shape[1], dtype=torch.double, requires_grad=True)
+    optimizer = torch.optim.LBFGS([line], max_iter=300, line_search_fn="strong_wolfe")
+
+    def loss() -> Tensor:
+        optimizer.zero_grad()
+        far = functional.binary_cross_entropy_with_logits(standard @ line, wanted.double())
+        whole = far + RIDGE / 2 * (line[:-1] ** 2).sum()
+        whole.backward()  # type: ignore[no-untyped-call]
+        return whole
+
+    optimizer.step(loss)  # type: ignore[no-untyped-call]
+    own = line.detach().float()
+    return torch.cat([own[:-1] / spread, (own[-1] - (own[:-1] * mean / spread).sum()).reshape(1)])
+
+
+if __name__ == "__main__":
+    main()

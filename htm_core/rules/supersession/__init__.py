@@ -1,1 +1,0 @@
-"""Supersession: whether a newer saying replaces or contradicts an older one."""
