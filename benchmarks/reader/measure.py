@@ -51,9 +51,13 @@ def ordered(row: Row, weight: float | None = reading.SCORE_WEIGHT) -> list[int]:
     places = list(range(len(row["hits"])))
     if weight is None:
         return places
-    read = len(row["logits"])
-    worth = row["logits"][:, STATES] + weight * np.array([hit["score"] for hit in row["hits"][:read]])
-    return [*np.argsort(-worth, kind="stable").tolist(), *places[read:]]
+    logits = row["logits"][:, STATES].tolist()
+    return [*reading.order(logits, scores_of(row), weight=weight), *places[len(logits) :]]
+
+
+def scores_of(row: Row) -> list[float]:
+    """The scores of the search of the hits that are read."""
+    return [hit["score"] for hit in row["hits"][: len(row["logits"])]]
 
 
 def first_answers(row: Row, order: Sequence[int]) -> float:
@@ -80,12 +84,12 @@ MEASURES: dict[str, Callable[[Row, Sequence[int]], float]] = {
 
 def newest(row: Row, margin: float = reading.SAME_MATTER) -> list[int]:
     """The same order with the newest of a user's messages in front, among those that state the matter."""
-    order, logits = ordered(row), row["logits"][:, STATES]
-    worth = logits + reading.SCORE_WEIGHT * np.array([hit["score"] for hit in row["hits"][: len(logits)]])
+    order, logits = ordered(row), row["logits"][:, STATES].tolist()
+    worth = reading.worth(logits, scores_of(row))
     same = [
         place
         for place, logit in enumerate(logits)
-        if worth[place] >= worth.max() - margin
+        if worth[place] >= max(worth) - margin
         and logit >= reading.STATES_AT_ALL
         and row["hits"][place]["role"] == "user"
     ]

@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from benchmarks.present import dialogues
 from benchmarks.reader.export import trained
-from benchmarks.reader.model import Reader, batch
+from benchmarks.reader.model import Reader, by_length
 from benchmarks.reader.train import sayings
 from benchmarks.supersession import worlds
 from htm_core.models.minilm.reader import REPLACES, Pairs
@@ -63,14 +63,13 @@ def compared() -> list[tuple[str, str, bool]]:
 def hidden(reader: Reader, given: list[tuple[str, str]]) -> Tensor:
     """What the logits of pairs are a line of, with the cosine and a 1 after it: (pairs, WIDTH + 2)."""
     known = Pairs(obtain())
-    pairs = [known.of_messages(newer, older) for newer, older in given]
-    order = sorted(range(len(pairs)), key=lambda at: len(pairs[at][0]))
-    rows: dict[int, Tensor] = {}
-    for first in range(0, len(order), AT_ONCE):
-        some = order[first : first + AT_ONCE]
-        values, cosine = reader.hidden(*batch([pairs[at] for at in some]))
-        rows.update(zip(some, torch.cat([values, cosine, torch.ones_like(cosine)], -1), strict=True))
-    return torch.stack([rows[at] for at in range(len(pairs))])
+
+    def read(tokens: Tensor, parts: Tensor) -> Tensor:
+        """What the logits are a line of, with the cosine and a 1."""
+        values, cosine = reader.hidden(tokens, parts)
+        return torch.cat([values, cosine, torch.ones_like(cosine)], -1)
+
+    return by_length(read, [known.of_messages(newer, older) for newer, older in given], at_once=AT_ONCE)
 
 
 def fitted(values: Tensor, wanted: Tensor) -> Tensor:

@@ -23,9 +23,9 @@ from torch.nn import functional
 
 from benchmarks import recalled
 from benchmarks.reader.lists import HERE, sets
-from benchmarks.reader.model import LAYERS, Reader, batch, fresh, of_hit
+from benchmarks.reader.model import LAYERS, Reader, by_length, fresh, of_hit
 from benchmarks.supersession.worlds import HERE as SUPERSESSION
-from htm_core.models.minilm.reader import ANSWERS, FIRST_KIND, KINDS, REPLACES, STATES, Pairs, Tokens
+from htm_core.models.minilm.reader import ANSWERS, FIRST_KIND, KINDS, REPLACES, STATES, Pairs
 from htm_core.models.minilm.weights import obtain
 
 RIGHT, WRONG = 3, 5  # candidates of a question in a step, at most
@@ -33,12 +33,9 @@ NEAREST = 12  # of the best wrong candidates most are taken
 HELD_BACK = 20  # one question of so many is never trained on, and watched
 WATCHED = 5  # during training one of so many of them, all at its end
 NAMELESS = 0.1  # of the questions lose the names of who speaks
-SHARES = {
-    "present": 0.6,
-    "present-together": 0.6,
-    "present-written": 0.5,
-    "worlds": 0.7,
-}  # how much a question of a set counts
+# How much a question of a set counts beside the others'.
+SHARES = {"present": 0.6, "present-together": 0.6, "present-written": 0.5, "worlds": 0.7}
+AT_ONCE = 24  # pairs in one run of the reader
 WARM = 40  # steps until the full rate
 
 
@@ -109,17 +106,6 @@ def loss_of(scores: Tensor, lists: Sequence[Sequence[dict[str, Any]]]) -> Tensor
     return loss / len(lists) + functional.binary_cross_entropy_with_logits(scores[:, [STATES, ANSWERS]], wanted)
 
 
-def scored(reader: Reader, pairs: Sequence[Tokens], *, at_once: int = 24) -> Tensor:
-    """The logits of pairs, in their order; they are read by length, so that little is filled up."""
-    order = sorted(range(len(pairs)), key=lambda at: len(pairs[at][0]))
-    parts = [
-        reader(*batch([pairs[at] for at in order[first : first + at_once]])) for first in range(0, len(order), at_once)
-    ]
-    back = torch.empty(len(pairs), dtype=torch.long)
-    back[torch.tensor(order)] = torch.arange(len(pairs))
-    return torch.cat(parts)[back]
-
-
 def main() -> None:
     """Train for so many seconds, and write the weights now and then."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -170,7 +156,7 @@ def main() -> None:
         read_pairs += [pairs.of_messages(newer, older) for newer, older, _ in pairs_of_sayings]
         of_kinds = chance.sample(known_kinds, given.kinds)
         read_pairs += [pairs.of_message(text) for text, _ in of_kinds]
-        of_lists, of_sayings, of_single = scored(reader, read_pairs).split(
+        of_lists, of_sayings, of_single = by_length(reader, read_pairs, at_once=AT_ONCE).split(
             [sum(map(len, lists)), given.sayings, given.kinds]
         )
         replaced = torch.tensor([float(replaces) for *_, replaces in pairs_of_sayings])
@@ -208,7 +194,9 @@ def watch(reader: Reader, rows: Sequence[dict[str, Any]], pairs: Pairs, *, first
     for row in rows:
         hits = row["hits"][:first]
         if any(hit["states"] for hit in hits):
-            scores = scored(reader, [pairs.of(row["question"], of_hit(hit)) for hit in hits])[:, STATES]
+            scores = by_length(reader, [pairs.of(row["question"], of_hit(hit)) for hit in hits], at_once=AT_ONCE)[
+                :, STATES
+            ]
             count += 1
             by_recall += hits[0]["states"]
             by_reader += hits[int(scores.argmax())]["states"]

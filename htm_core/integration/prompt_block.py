@@ -365,7 +365,7 @@ def _forms(passage: Passage, question: str) -> Iterator[tuple[str, str]]:
     about = label_of(passage.label, SAID[passage.said_when] if passage.said_when else None)
     if _is_maybe(passage):
         about = label_of(about, MAYBE)
-    if not _is_maybe(passage):
+    else:
         yield about, passage.best
     for longest in (EXCERPT, SHORTEST):
         yield about, excerpt(passage.best, question, longest=longest)

@@ -428,8 +428,8 @@ def _edges(said: ComparedNode, near: Sequence[ComparedNode]) -> list[NewEdge]:
 
     Nothing replaces what is trusted more.
     """
-    pairs = [tuple(sorted((said, other), key=_said_at)) for other in near if _is_same_speaker(said, other)]
-    pairs = [(older, newer) for older, newer in pairs if newer.trust >= older.trust]
+    in_time = (sorted((said, other), key=_said_at) for other in near if _is_same_speaker(said, other))
+    pairs = [(older, newer) for older, newer in in_time if newer.trust >= older.trust]
     if not pairs or not readers.is_here():
         return []
     judged = readers.embedded_reader().replaced([(newer.content, older.content) for older, newer in pairs])

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
 from ..engine.engine import Engine
-from ..errors import ModelError
 from ..models.readers import embedded_reader
 from ..rules import reading
 from ..rules.text.present_questions import asks_the_present
 from ..store.search import RecallQuery
 from ..types import Hit, Recall, SaidWhen
-
-_log = logging.getLogger("htm.recall")
+from .moved_hits import moved
+from .reranking import in_order_of
 
 
 def read(engine: Engine, query: RecallQuery, found: Recall) -> Recall:
@@ -24,21 +21,16 @@ def read(engine: Engine, query: RecallQuery, found: Recall) -> Recall:
     A hit gets the score of the place to which it moves, and the relevance that the reader gives it. Where a question asks for what
     holds now, the newest of the messages that state it comes first, and the others say that they were said earlier.
     """
-    if not reads(engine, query) or not found.hits:
+    if not reads(engine, query):
         return found
-    began = time.perf_counter()
-    hits, fallback = found.hits, found.fallback
-    first, rest = hits[: reading.READ], hits[reading.READ :]
-    try:
+    first, rest = found.hits[: reading.READ], found.hits[reading.READ :]
+
+    def order() -> Sequence[Hit]:
+        """The hits as the reader puts them."""
         logits = _logits(query.question, first, seconds=engine.settings.reranker_timeout)
-    except ModelError as error:
-        _log.warning("recall without the reader: %s", type(error).__name__)
-        why = f"Hits are in the order of the search: {error}"
-        fallback = f"{fallback} {why}" if fallback else why
-    else:
-        hits = (*_in_order(query, first, logits), *rest)
-    timings = replace(found.timings, reranker=(time.perf_counter() - began) * 1e3)
-    return replace(found, hits=hits, fallback=fallback, timings=timings)
+        return [*_in_order(query, first, logits), *rest]
+
+    return in_order_of(found, order, model="reader")
 
 
 def reads(engine: Engine, query: RecallQuery) -> bool:
@@ -70,14 +62,9 @@ def _in_order(query: RecallQuery, hits: Sequence[Hit], logits: Sequence[float]) 
         said_when.update(dict.fromkeys(standing.earlier, "earlier"))
         if standing.earlier:
             said_when[standing.newest] = "last"
+    relevance = [reading.relevance(logit, hit.match.cosine) for hit, logit in zip(hits, logits, strict=True)]
     return [
-        replace(
-            hits[old],
-            score=score,
-            relevance=reading.relevance(logits[old], hits[old].match.cosine),
-            said_when=said_when.get(old),
-            signals={**hits[old].signals, "reader": score - hits[old].score} if hits[old].signals else {},
-        )
+        replace(moved(hits[old], score=score, relevance=relevance[old], by="reader"), said_when=said_when.get(old))
         for old, score in zip(order, scores, strict=True)
     ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -25,15 +25,28 @@ def reranked(reranker: CheckedReranker | None, found: Recall, *, question: str, 
     score or relevance elsewhere (`min_score`, what a prompt shows whole) goes on to mean the same. Hits that the reranker leaves
     out stand behind those that it names.
     """
-    if reranker is None or not found.hits:
+    if reranker is None:
+        return found
+    hits = found.hits
+
+    def order() -> Sequence[Hit]:
+        """The hits as the reranker puts them."""
+        texts, scores = [_shown(hit) for hit in hits], [hit.score for hit in hits]
+        return _in_order(hits, reranker.order(question, texts, scores, seconds=seconds))
+
+    return in_order_of(found, order, model="reranker")
+
+
+def in_order_of(found: Recall, order: Callable[[], Sequence[Hit]], *, model: str) -> Recall:
+    """A recall with the hits that `order` gives; as it was, with the reason, where that raises `ModelError`."""
+    if not found.hits:
         return found
     began = time.perf_counter()
     hits, fallback = found.hits, found.fallback
     try:
-        order = reranker.order(question, [_shown(hit) for hit in hits], [hit.score for hit in hits], seconds=seconds)
-        hits = _in_order(hits, order)
+        hits = tuple(order())
     except ModelError as error:
-        _log.warning("recall without the reranker: %s", type(error).__name__)
+        _log.warning("recall without the %s: %s", model, type(error).__name__)
         why = f"Hits are in the order of the search: {error}"
         fallback = f"{fallback} {why}" if fallback else why
     timings = replace(found.timings, reranker=(time.perf_counter() - began) * 1e3)

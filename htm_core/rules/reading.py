@@ -1,6 +1,7 @@
 """What the reader's logits mean for hits: their order, how likely each answers, and which of several values holds now.
 
-The constants are fitted by `python -m benchmarks.reader.measure` on an author whom the reader was not trained on.
+`python -m benchmarks.reader.measure --fit` fits the constants on authors whom the reader was not trained on. The margin of the
+newest was chosen so that what never changed stays first: docs/why/reader.md.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from ..types import Hit
 from .trust import MOST_TRUSTED, is_trusted_speaker
 
-READ = 20  # hits that are read: docs/why/reader.md has what more of them add
+READ = 20  # hits that are read
 SCORE_WEIGHT = 16.0  # of the search's score beside the logit
 # Messages of one person state the same matter where what they are worth is at most so far below the best, and the logit at least
 # this; the newest of them holds.
@@ -33,14 +34,15 @@ class Standing:
     earlier: Collection[int]
 
 
-def order(logits: Sequence[float], scores: Sequence[float]) -> list[int]:
+def order(logits: Sequence[float], scores: Sequence[float], *, weight: float = SCORE_WEIGHT) -> list[int]:
     """The places of hits, best first, by the reader and the score of the search."""
-    worth = _worth(logits, scores)
-    return sorted(range(len(worth)), key=lambda place: -worth[place])
+    value = worth(logits, scores, weight=weight)
+    return sorted(range(len(value)), key=lambda place: -value[place])
 
 
-def _worth(logits: Sequence[float], scores: Sequence[float]) -> list[float]:
-    return [logit + SCORE_WEIGHT * score for logit, score in zip(logits, scores, strict=True)]
+def worth(logits: Sequence[float], scores: Sequence[float], *, weight: float = SCORE_WEIGHT) -> list[float]:
+    """What each hit is worth: its logit, and so much of the score of the search."""
+    return [logit + weight * score for logit, score in zip(logits, scores, strict=True)]
 
 
 def relevance(logit: float, cosine: float | None) -> float:
@@ -58,12 +60,12 @@ def standing(question: str, hits: Sequence[Hit], logits: Sequence[float]) -> Sta
     said = {place: hit.mentions[0] for place, hit in enumerate(hits) if _states_a_value(question, hit)}
     if not said or _names_a_speaker(question, hits):
         return None
-    worth = _worth(logits, [hit.score for hit in hits])
-    best = max(said, key=lambda place: worth[place])
+    value = worth(logits, [hit.score for hit in hits])
+    best = max(said, key=lambda place: value[place])
     same = [
         place
         for place, mention in said.items()
-        if worth[place] >= max(worth) - SAME_MATTER
+        if value[place] >= max(value) - SAME_MATTER
         and logits[place] >= STATES_AT_ALL
         and mention.name == said[best].name
     ]

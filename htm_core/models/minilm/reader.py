@@ -20,9 +20,8 @@ from .safetensors import Tensors
 from .weights import MATRICES, WORDS
 
 Floats: TypeAlias = npt.NDArray[np.float32]
-Tokens: TypeAlias = tuple[
-    list[int], list[int]
-]  # of a pair: its tokens, and the part of each: 0 the question, 1 the passage
+# Of a pair: its tokens, and the part of each: 0 the question, 1 the passage.
+Tokens: TypeAlias = tuple[list[int], list[int]]
 
 FILE = Path(__file__).with_name("reader.onnx")
 CLS, SEP, PADDING = 101, 102, -1
