@@ -56,13 +56,15 @@ def main() -> None:
     parser.add_argument("--longmemeval", type=Path, metavar="PATH")
     parser.add_argument("--limit", type=int, default=20, help="questions of LongMemEval at most")
     parser.add_argument("--surfaces", action="store_true", help="also through each surface, with a scripted model")
+    parser.add_argument("--without-reader", action="store_true", help="recall in the order of the search")
     parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
     given = parser.parse_args()
     with home(None):
         embedder = CachedEmbedder(given.cache) if given.cache else None
         sets: dict[str, list[Recalled]] = {}
+        reader = not given.without_reader
         for name, cases in chosen(given):
-            sets[name] = list(recalled(list(cases), embedder=embedder, limit=LIMIT))
+            sets[name] = list(recalled(list(cases), embedder=embedder, limit=LIMIT, reader=reader))
         console = Console(width=150)
         console.print(table("shown as relevance decides", sets, block))
         console.print(curve(sets))

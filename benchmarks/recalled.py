@@ -133,8 +133,10 @@ def foreign_questions() -> list[str]:
     return [row["prompt"] for row in rows(FOREIGN)]
 
 
-def recalled(cases: Sequence[Case], *, embedder: CachedEmbedder | None, limit: int = 20) -> Iterator[Recalled]:
-    """Store each case, and ask its questions and some foreign ones; the same ones each time."""
+def recalled(
+    cases: Sequence[Case], *, embedder: CachedEmbedder | None, limit: int = 20, reader: bool = False
+) -> Iterator[Recalled]:
+    """Store each case, and ask its questions and some foreign ones; the same ones each time. `reader` is that of recall."""
     chance, foreign = random.Random(5), foreign_questions()
     for case in cases:
         filled = CaseMemory(case, tenant=f"recalled-{secrets.token_hex(4)}", embedder=embedder)
@@ -143,6 +145,6 @@ def recalled(cases: Sequence[Case], *, embedder: CachedEmbedder | None, limit: i
         some = chance.sample(foreign, min(len(foreign), max(8, FOREIGN_PER_SET // len(cases))))
         asked += [(FOREIGN_KIND, text, frozenset()) for text in some]
         for kind, text, gold in asked:
-            found = filled.memory.recall(text, limit=limit, hold=False)
+            found = filled.memory.recall(text, limit=limit, hold=False, reader=reader)
             yield Recalled(case=case.name, question=text, kind=kind, gold=gold, recall=found)
         filled.empty()
