@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from htm_core import Memory, SchemaOutdated, Settings, StorageError
+from htm_core.models.minilm.model import MiniLM
 from htm_core.palace import Enforcer, Palace
 from htm_core.runtime.process import runtime
 from htm_core.store import idempotency, tokens
@@ -149,7 +150,8 @@ def fill(memory: Memory, folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def walled(url: str | None, home: Path) -> Iterator[Walled]:
+def walled(url: str | None, home: Path, real_embedder: MiniLM) -> Iterator[Walled]:
+    assert real_embedder  # beside it lies the reader, which finds the change
     settings = SETTINGS.model_copy(
         update={"schema_": f"walls_{uuid.uuid4().hex[:8]}", "user_walls": True, "worker": "off"}
     )

@@ -15,6 +15,7 @@ from tests.cells.conftest import Installation
 from tests.cells.test_moves import Stopped, killed_at
 
 
+@pytest.mark.usefixtures("real_embedder")  # the reader that finds a change needs its files
 def test_everything_of_a_tenant_that_has_moved_is_erased_and_the_audit_tells(two: Installation, tmp_path: Path) -> None:
     """It has something in every table, in another cell than home, where its tokens are."""
     with two.memory("neighbour") as other, two.memory(TENANT, user="ann") as memory, two.memory(TENANT) as everybody:

@@ -55,6 +55,7 @@ def test_every_table_with_rows_of_tenants_moves_or_is_named_with_a_reason(two: I
     assert moved.isdisjoint(STAYS)
 
 
+@pytest.mark.usefixtures("real_embedder")  # the reader that finds a change needs its files
 def test_everything_of_a_tenant_moves_exactly_and_nothing_is_left_behind(two: Installation, tmp_path: Path) -> None:
     with two.memory("neighbour") as other, two.memory(TENANT, user="ann") as memory, two.memory(TENANT) as everybody:
         other.remember("The neighbour's secret.")

@@ -43,6 +43,7 @@ def without_transactions(rows: dict[str, list[str]]) -> dict[str, list[dict[str,
     return found
 
 
+@pytest.mark.usefixtures("real_embedder")  # the reader that finds a change needs its files
 def test_a_tenant_moves_to_another_server_and_back(far: tuple[Installation, str], tmp_path: Path) -> None:
     installation, dsn = far
     there = Installation(dsn, installation.settings.model_copy(update={"schema_": f"{installation.settings.schema_}_far"}),

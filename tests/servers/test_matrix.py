@@ -41,7 +41,6 @@ OF_THIS_PROCESS = [
     "--ignore=tests/verbs/test_ranker.py",
     "--ignore=tests/verbs/test_recall_diversity.py",
     "--ignore=tests/verbs/test_recall_echoes.py",
-    "--ignore=tests/verbs/test_recall_present.py",
     "--ignore=tests/verbs/test_recall_signals.py",
     "--ignore=tests/verbs/test_recall_small_talk.py",
     "--ignore=tests/verbs/test_recall_timeframe.py",

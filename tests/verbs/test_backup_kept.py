@@ -127,6 +127,7 @@ def test_every_table_is_a_part_of_a_backup_or_has_a_reason_not_to_be(
     assert set(columns(database_url, settings.schema_)) == {*backup.PARTS, *WITHIN}
 
 
+@pytest.mark.usefixtures("real_embedder")  # the reader that finds the change needs its files
 @pytest.mark.not_on_citus("reads the catalogue of ordinary tables, which are the same on any server")
 def test_every_column_is_in_a_row_of_a_backup_or_has_a_reason_not_to_be(
     alone: None, make: Make, database_url: str, settings: Settings, tmp_path: Any
