@@ -40,7 +40,9 @@ def test_no_hit_evicts_a_better_hit_of_the_same_recall(
         held = {item.content for item in memory.working.items}
         assert hits[0] in held, "the best hit fits the budget, so it is held"
         assert held == set(hits[: len(held)]), "equally important hits are held by rank"
-        recent = memory.context(order="recent").items
+        recent = memory.context(
+            order="recent", budget=budget + len(held)
+        ).items  # what stands between them is counted, too
         assert [item.content for item in recent] == [content for content in hits if content in held]
 
 
@@ -87,7 +89,7 @@ def test_rank_decides_which_hits_are_held_whichever_were_held_before(
         assert held, "the best hit fits the budget"
         assert held == hits[: len(held)], f"a worse hit is held in place of a better one; before: {before}"
         assert memory.working.tokens <= budget
-        recent = [item.content for item in memory.context(order="recent").items]
+        recent = [item.content for item in memory.context(order="recent", budget=budget + len(after)).items]
         assert recent[: len(held)] == held, "the hits are the most recent, by rank"
         room = sum(map(tokens, held[:-1])) + len(held)
         assert [item.content for item in memory.context(order="recent", budget=room).items][: len(held) - 1] == held[
