@@ -3,10 +3,9 @@
     python -m benchmarks.overview_questions                                   # the labelled questions beside this file
     python -m benchmarks.overview_questions --locomo FILE --longmemeval FILE  # and which of published sets are taken for such
 
-Shares come with 95 % intervals by Wilson. Both halves were written before the rule, which was written with the first half in view.
-The later ones were written when the rule was done, in less common wordings; then the rule was widened with them in view. In
-published sets a question asks for something that was said, and a message is a person's to somebody else: what is taken for such a
-question there is listed, to be read.
+Shares come with 95 % intervals by Wilson. Most examples that questions are compared with are of the first part; the second and the
+later ones were seen by nobody who chose them. In published sets a question asks for something that was said, and a message is a
+person's to somebody else: what is taken for such a question there is listed, to be read.
 
 The sets are not part of this repository: give their paths.
 """
@@ -22,16 +21,26 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from htm_core.rules.text.overview_questions import asks_nothing, overview_question
+from htm_core import Settings
+from htm_core.operations.topicless import overview_question
 from tests.palace.labelled_prompts import share
 
 LABELLED = Path(__file__).with_suffix(".tsv")
-NOW = datetime(2026, 11, 26, 9, tzinfo=UTC)
+
+
+class Asker:
+    """What of a memory says when a question is asked."""
+
+    settings, timezone = Settings(), UTC
+
+    @staticmethod
+    def clock() -> datetime:
+        return datetime(2026, 11, 26, 9, tzinfo=UTC)
 
 
 def kind(question: str) -> str:
     """What a question is taken for: "last", "time", "me" or "none"."""
-    found = overview_question(question, now=NOW)
+    found = overview_question(Asker(), question)
     if found is None:
         return "none"
     return "me" if found.about == "me" else "time" if found.windows else "last"
@@ -73,7 +82,7 @@ def of_published(path: Path) -> tuple[list[str], list[str]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        description="Measure the rule of questions about a conversation, or about the user."
+        description="Measure which questions are taken for such about a conversation, or about the user."
     )
     parser.add_argument("--locomo", type=Path, help="conversations in LoCoMo's format")
     parser.add_argument("--longmemeval", type=Path, help="conversations in LongMemEval's format")
@@ -93,9 +102,8 @@ def main() -> None:
     for path in filter(None, (options.locomo, options.longmemeval)):
         for name, texts in zip(("questions", "messages"), of_published(path), strict=True):
             taken = [text for text in texts if kind(text) != "none"]
-            nothing = [text for text in texts if asks_nothing(text)] if name == "questions" else []
-            print(f"{path.name}: {len(taken):,} of {len(texts):,} {name}, and {len(nothing)} that ask nothing")
-            print(*(f"  {kind(text)}: {text}" for text in sorted({*taken, *nothing})), sep="\n")
+            print(f"{path.name}: {len(taken):,} of {len(texts):,} {name}")
+            print(*(f"  {kind(text)}: {text}" for text in sorted(set(taken))), sep="\n")
 
 
 if __name__ == "__main__":

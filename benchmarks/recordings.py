@@ -54,7 +54,7 @@ def forms(case: Case) -> dict[str, tuple[Options, Options]]:
     }  # fmt: skip
     settings: dict[str, Options] = {
         "ranks": {"fusion": "ranks"}, "as spelt": {"spelling": False},
-        "small talk": {"recall_small_talk": True}, "no changes": {"supersession": 1.0},
+        "no changes": {"supersession": 1.0},
     }  # fmt: skip
     return {name: (options, {}) for name, options in plain.items()} | {
         name: ({"explain": True}, options) for name, options in settings.items()

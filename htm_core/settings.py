@@ -128,10 +128,6 @@ class Settings(BaseModel):
     fusion: Literal["scores", "ranks"] = Field(
         default="scores", description="how meaning and words become one score; by ranks no signal but diversity counts"
     )
-    recall_small_talk: bool = Field(
-        default=False,
-        description="whether recall finds greetings, thanks and acknowledgements of a conversation like facts",
-    )
     reranker_candidates: int = Field(
         default=30, ge=1, le=1_000, description="hits that a reranker puts in order, if recall's limit is not higher"
     )

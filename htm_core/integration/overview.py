@@ -13,12 +13,12 @@ from ..engine.engine import Engine
 from ..memory import Memory
 from ..models.readers import reads_prompts
 from ..operations import overview as operations
+from ..operations.topicless import OverviewQuestion, asked_time, overview_question
 from ..rules.grounding.questions import only_asks
 from ..rules.identity import is_anonymous
 from ..rules.relevance import CERTAIN
 from ..rules.text.excerpts import excerpt
 from ..rules.text.fence import Fence, indented, label
-from ..rules.text.overview_questions import OverviewQuestion, asked_time, asks_nothing, overview_question
 from ..rules.times import short_day
 from ..types import Hit, Recall, Scope
 from .choices import Choices
@@ -53,15 +53,13 @@ def recall_or_overview(
 ) -> Recall:
     """What memory has for a message: what `Memory.recall` finds with at most `limit` hits, or an `Overview`, or nothing.
 
-    A message that asks nothing, such as "ok", gets an empty recall. An `Overview` is made where recall is not narrowed by
+    An `Overview` is made where recall is not narrowed by
     `choices`; where there is nothing to show in one, recall answers. A short reply comes with the question that it answers,
     where recall is not narrowed: the question might be just what was not asked for. `speaker` is who asks, where several people
     speak as one user: a name, "" without one, and None for whoever spoke last in this session. `before` is what was said
     before in the conversation, oldest first: "and where is it?" is searched for with the question that says what it is about.
     Raises what `Memory.recall` raises.
     """
-    if asks_nothing(question):
-        return Recall(query=question)
     overview = _overview(memory, question, choices=choices, scope=scope, speaker=speaker)
     if overview is not None:
         return overview
@@ -177,9 +175,7 @@ def _overview(
 ) -> Overview | None:
     """The messages that a question without a topic asks for; None for any other question, and where there are none."""
     engine = memory._engine
-    asked = overview_question(
-        question, now=engine.clock(), week_start=engine.settings.week_start, timezone=engine.timezone
-    )
+    asked = overview_question(engine, question)
     if asked is None or scope == "tenant" or _is_narrowed(choices):
         return None
     hits, head = _found(memory, question, asked, in_session=scope == "session", speaker=speaker)
@@ -192,7 +188,7 @@ def _with_what_was_said(memory: Memory, question: str, found: Recall, *, most: i
     What surely answers stays before it: what happened on a day may have been told on another one.
     """
     engine = memory._engine
-    windows = asked_time(question, now=engine.clock(), week_start=engine.settings.week_start, timezone=engine.timezone)
+    windows = asked_time(engine, question)
     if not windows:
         return found
     hits = operations.as_hits(engine, operations.said_in(engine, windows, in_session=in_session))

@@ -10,7 +10,6 @@ from dataclasses import replace
 from ..memory import Memory
 from ..operations.recall import messages_before
 from ..rules.grounding.questions import SENTENCE, only_asks
-from ..rules.text.small_talk import is_small_talk
 from ..types import Hit, Recall, Scope
 from .origin import said_by
 
@@ -75,9 +74,9 @@ def _is_short_reply(hit: Hit) -> bool:
 
 
 def _answers_briefly(text: str) -> bool:
-    """Whether a text is short, or begins with a short sentence that asks nothing and is no mere remark."""
+    """True if a text is short, or begins with a short sentence that asks nothing."""
     words = len(text.split())
     if words <= SHORT or words > LONGEST_REPLY:
         return words <= SHORT
     first = SENTENCE.split(text.strip(), maxsplit=1)[0]
-    return len(first.split()) <= SHORT_BEGINNING and not first.endswith("?") and not is_small_talk(first)
+    return len(first.split()) <= SHORT_BEGINNING and not first.endswith("?")

@@ -51,7 +51,17 @@ class EmbeddedReader:
         from .minilm.reader import REPLACES
 
         logits = self._model.call(lambda reader: reader.messages(pairs))
-        return [1 / (1 + math.exp(-logit)) for logit in logits[:, REPLACES].tolist()]
+        return [_probability(logit) for logit in logits[:, REPLACES].tolist()]
+
+    def kinds(self, texts: Sequence[str]) -> list[dict[str, float]]:
+        """How likely each message is of each of `KINDS`, by name.
+
+        Raises `ModelError` when the model cannot be loaded.
+        """
+        from .minilm.reader import KINDS
+
+        logits = self._model.call(lambda reader: reader.kinds(texts))
+        return [dict(zip(KINDS, map(_probability, row), strict=True)) for row in logits.tolist()]
 
     def renew(self) -> None:
         """Load the model anew in a forked child: the threads of onnxruntime exist only in the parent."""
@@ -77,6 +87,10 @@ def is_here() -> bool:
     except ImportError:
         return False
     return reader.FILE.exists() and weights.find() is not None
+
+
+def _probability(logit: float) -> float:
+    return 1 / (1 + math.exp(-logit))
 
 
 def _unloaded() -> LazyModel[Reader]:

@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 
 from ..engine.engine import Engine
 from ..rules.text import query_signals
-from ..rules.text.overview_questions import names_only_a_time
 from ..rules.timeframes.parse import extract_filter
 from ..settings import Signals
 from ..store.search import RecallQuery
 from ..types import AppliedTimeframe, Hit, Mode, TimeframeLike, Window
+from .topicless import names_only_a_time
 
 # The times that a query names hold an answer if a hit from them has at least this relevance.
 ANSWERS = 0.1
@@ -52,11 +52,7 @@ def times_of(engine: Engine, text: str, timeframe: TimeframeLike, *, mode: Mode)
         return NamedTimes(text, text, applied)
     then = windows if all(each.stop is not None and each.stop <= now for each in windows) else ()
     from_now = _counts_from_now(engine, text, windows)
-    alone = (
-        from_now
-        and bool(then)
-        and names_only_a_time(text, now=now, week_start=engine.settings.week_start, timezone=engine.timezone)
-    )
+    alone = from_now and bool(then) and names_only_a_time(engine, text)
     if auto:
         found = AppliedTimeframe(windows=windows, words=words)
         return NamedTimes(rest, rest if from_now else text, found, then, alone)

@@ -8,11 +8,11 @@ from datetime import timedelta
 from uuid import UUID
 
 from ..engine.engine import Engine
+from ..errors import ModelError
+from ..models import readers
 from ..rules.grounding.questions import FIRST, only_asks
 from ..rules.summaries.extract import Spoken, by_worth
 from ..rules.text.memory_replies import is_memory_reply
-from ..rules.text.overview_questions import overview_question
-from ..rules.text.small_talk import is_small_talk
 from ..rules.trust import MOST_TRUSTED, is_trusted_speaker
 from ..store import mentions, nodes
 from ..store.database import Connection
@@ -21,6 +21,7 @@ from ..types import Hit, Mention, ProfileLine, Recall, Window
 from .current import in_time
 from .local_times import local_hits
 from .supersession import edges_around, present_first
+from .topicless import LONGEST
 
 # A conversation ends where nothing is said for so long, also within a session.
 PAUSE = timedelta(hours=3)
@@ -51,7 +52,7 @@ def last_conversation(engine: Engine, *, in_session: bool) -> list[Mention]:
             if name == own and sittings and now - sittings[-1][-1].at <= PAUSE:
                 del sittings[-1]
             for sitting in reversed(sittings):
-                if turns := _turns(engine, sitting):
+                if turns := _turns(sitting):
                     return turns
         return []
 
@@ -62,7 +63,7 @@ def said_in(engine: Engine, windows: Sequence[Window], *, in_session: bool) -> l
     """What was said in conversations at these times, oldest first: the last messages."""
     session = (engine.session or "") if in_session else None
     said = engine.reading(lambda connection: _read(engine, connection, session=session, windows=windows))
-    return _turns(engine, [each for each in said if each.session])
+    return _turns([each for each in said if each.session])
 
 
 def said_of_themselves(engine: Engine, lines: Iterable[ProfileLine], *, speaker: str | None = None) -> list[Mention]:
@@ -76,7 +77,7 @@ def said_of_themselves(engine: Engine, lines: Iterable[ProfileLine], *, speaker:
     def work(connection: Connection) -> list[Mention]:
         """Read it in one transaction."""
         known = mentions.by_id(connection, sources)
-        stated = [each for each in _read(engine, connection, limit=STATEMENTS) if _states(engine, each)]
+        stated = [each for each in _read(engine, connection, limit=STATEMENTS) if _states(each)]
         found = {each.id: each for each in (*known.values(), *stated) if each.node_id is not None}
         by = _last_speaker(engine, connection) if speaker is None else speaker
         return sorted(_said_by(found.values(), by), key=lambda each: (each.at, each.session or "", each.seq))
@@ -174,27 +175,35 @@ def _sittings(said: Sequence[Mention]) -> list[list[Mention]]:
     return parts
 
 
-def _turns(engine: Engine, said: Sequence[Mention]) -> list[Mention]:
-    """What of messages is talk that says something; empty where no user has said anything."""
-    talk = [each for each in said if each.role in SPEAKERS and _says_something(engine, each)]
-    return talk if any(each.role == "user" for each in talk) else []
+def _turns(said: Sequence[Mention]) -> list[Mention]:
+    """Return what of messages is talk; empty where users have only greeted and asked."""
+    talk = [each for each in said if each.role in SPEAKERS and _is_talk(each)]
+    told = [each.content for each in talk if each.role == "user" and not only_asks(each.content)]
+    return talk if told and not _only_acknowledge(told) else []
 
 
-def _says_something(engine: Engine, said: Mention) -> bool:
-    if said.node_id is None or said.source in ("file", "web", "tool") or is_small_talk(said.content):
+def _only_acknowledge(texts: Sequence[str]) -> bool:
+    """True if each text is a greeting, thanks or the like, by the reader; False without its files."""
+    if not readers.is_here() or max(map(len, texts)) > LONGEST:
         return False
-    if said.role == "user" and overview_question(said.content, now=engine.clock()) is not None:
+    try:
+        return all(kinds["acknowledges"] >= 0.5 for kinds in readers.embedded_reader().kinds(texts))
+    except ModelError:
         return False
-    return not is_memory_reply(said.content, said.role)
 
 
-def _states(engine: Engine, said: Mention) -> bool:
-    """Whether a message is a user's statement in the first person."""
+def _is_talk(said: Mention) -> bool:
+    is_read = said.node_id is None or said.source in ("file", "web", "tool")
+    return not is_read and not is_memory_reply(said.content, said.role)
+
+
+def _states(said: Mention) -> bool:
+    """True if a message is a user's statement in the first person."""
     return (
         is_trusted_speaker(said.source, said.role)
         and said.role == "user"
         and said.trust == MOST_TRUSTED
-        and _says_something(engine, said)
+        and _is_talk(said)
         and FIRST.search(said.content) is not None
         and not only_asks(said.content)
     )

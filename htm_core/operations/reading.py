@@ -8,6 +8,7 @@ from dataclasses import replace
 from ..engine.engine import Engine
 from ..models.readers import embedded_reader
 from ..rules import reading
+from ..rules.grounding.questions import only_asks
 from ..rules.text.present_questions import asks_the_present
 from ..store.search import RecallQuery
 from ..types import Hit, Recall, SaidWhen
@@ -49,7 +50,9 @@ def _logits(question: str, hits: Sequence[Hit], *, seconds: float) -> Sequence[f
         texts.append(shown(who, None if said is None else said.at, hit.passage))
     answered = embedded_reader().questions(question, texts, seconds=seconds)
     logits: list[float] = answered[:, STATES].tolist()
-    return logits
+    return [
+        reading.STATES_NOTHING if only_asks(hit.passage) else logit for hit, logit in zip(hits, logits, strict=True)
+    ]
 
 
 def _in_order(query: RecallQuery, hits: Sequence[Hit], logits: Sequence[float]) -> Sequence[Hit]:

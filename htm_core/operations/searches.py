@@ -20,6 +20,7 @@ from ..rules.fusion import reciprocal_rank
 from ..rules.limits import RESULTS
 from ..rules.relevance import CERTAIN
 from ..rules.text import query_signals, spelling
+from ..rules.text.memory_replies import is_memory_reply
 from ..rules.text.near_duplicates import copies
 from ..settings import Signals
 from ..store.connection import Reader
@@ -27,11 +28,10 @@ from ..store.search import RecallQuery
 from ..types import Hit, Recall, Timings
 from .complete_query import complete, name_forms, without_embedding
 from .current import in_time
-from .echoes import answers_first, facts_before_neighbours, repeated_questions
+from .echoes import answers_first
 from .expansion import best_of, expand, total
 from .merged import as_one
 from .named_times import ANSWERS, moments, speaking_of_another_day
-from .small_talk import small_talk
 from .stages import Stage, in_stages, on_hits
 
 if TYPE_CHECKING:
@@ -238,11 +238,7 @@ def _for_more_hits(engine: Engine, searched: _Searched) -> RecallQuery | None:
     query, hits = searched.query, searched.hits
     if searched.result is None or len(searched.result.hits) < query.limit or query.limit >= RESULTS:
         return None
-    yielding = (
-        sum(original is not None for original in _copy_of(query, hits))
-        + repeated_questions(query, hits)
-        + len(_left_out(engine, query, hits))
-    )
+    yielding = sum(original is not None for original in _copy_of(query, hits)) + len(_left_out(engine, query, hits))
     if len(hits) - yielding >= searched.wanted:
         return None
     return replace(query, limit=min(RESULTS, MORE * query.limit))
@@ -298,18 +294,14 @@ def _copy_of(query: RecallQuery, hits: Sequence[Hit]) -> Sequence[int | None]:
 
 
 def _without_what_nobody_asked_for(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> Sequence[Hit]:
-    """The hits without small talk, and without what speaks of another day than the question."""
+    """The hits without replies of memory's own tools, and without what speaks of another day than the question."""
     left_out = _left_out(engine, query, hits)
     return [hit for hit in hits if hit.node.id not in left_out] if left_out else hits
 
 
 def _left_out(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> frozenset[str]:
-    talk = frozenset[str]() if engine.settings.recall_small_talk else small_talk(query, hits)
-    return talk | speaking_of_another_day(engine, query, hits)
-
-
-def _facts_before_neighbours(_: Engine, query: RecallQuery, hits: Sequence[Hit]) -> Sequence[Hit]:
-    return facts_before_neighbours(hits) if query.signal_weights.echo else hits
+    replies = frozenset(hit.node.id for hit in hits if hit.mention and is_memory_reply(hit.content, hit.mention.role))
+    return replies | speaking_of_another_day(engine, query, hits)
 
 
 def _what_holds_first(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -324,9 +316,8 @@ def _within_limit(_: Engine, query: RecallQuery, hits: Sequence[Hit]) -> Sequenc
 # What happens to the hits of one search, in order.
 STAGES: Mapping[str, Stage] = {
     "copies last": on_hits(_copies_last),
-    "small talk and other days out": on_hits(_without_what_nobody_asked_for),
+    "replies of memory and other days out": on_hits(_without_what_nobody_asked_for),
     "answers before questions": on_hits(answers_first),
-    "facts before what was said beside them": on_hits(_facts_before_neighbours),
     "what has ended or is old lower": on_hits(_what_holds_first),
     "limit of the search": on_hits(_within_limit),
 }

@@ -19,6 +19,8 @@ SCORE_WEIGHT = 16.0  # of the search's score beside the logit
 # Messages of one person state the same matter where what they are worth is at most so far below the best, and the logit at least
 # this; the newest of them holds.
 SAME_MATTER, STATES_AT_ALL = 4.0, -3.0
+# The logit of a text that only asks. The reader takes the very question that is asked for an answer.
+STATES_NOTHING = -20.0
 # The relevance of a hit is the logistic function of these: a constant, and the weights of the logit and of the cosine.
 CONSTANT, OF_LOGIT, OF_COSINE = -3.04, 0.45, 5.38
 USUAL_COSINE = 0.4

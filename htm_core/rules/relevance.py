@@ -16,7 +16,6 @@ from collections.abc import Collection, Mapping
 from ..types import Match
 from .grounding.questions import only_asks
 from .text import answer_kinds
-from .text.overview_questions import asks_about_names
 
 # A hit of at least this relevance is taken for an answer. Below it, it is shown as maybe related.
 CERTAIN = 0.3
@@ -73,7 +72,7 @@ def _by_name(
     names = _asked_names(question, speakers)
     if not names <= set(_WORDS.findall(passage.lower())) or values["only_asks"]:
         return 0.0
-    is_whole = 0 < match.query_words <= match.matched_words or asks_about_names(question, names)
+    is_whole = 0 < match.query_words <= match.matched_words
     lacks = values["time_missing"] or values["number_missing"] or values["place_missing"]
     return CERTAIN if is_whole and not lacks else DOUBTFUL
 

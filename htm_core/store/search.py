@@ -15,7 +15,7 @@ from ..rules.ranking import Weights
 from ..rules.text.asked import AskedParts
 from ..rules.text.spelling import RIGHT, Doubtful
 from ..settings import Signals
-from ..types import AppliedTimeframe, Match, Mention, Mode, Node, Window
+from ..types import AppliedTimeframe, Mention, Mode, Node, Window
 from ..types.memories import times_said
 from ..types.quick import quickly_made
 from .connection import HalfVector, Reader
@@ -239,32 +239,6 @@ def preceding(read: Reader, ids: Sequence[UUID]) -> dict[str, Mention]:
     """The message right before each of these mentions in its session, by the mention's id; none for the first message."""
     rows = read(load("search")["preceding"], {"ids": list(ids)})
     return {str(row["follower"]): mention_of(row) for row in rows}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
-    """What somebody else said right after a question, and how its nearest passage compares with the query."""
-
-    question: str
-    mention: Mention
-    owner: str
-    passage: str | None
-    match: Match
-
-
-def following(read: Reader, ids: Sequence[UUID], *, query: RecallQuery) -> list[Answered]:
-    """What was said right after each of these mentions by somebody else; nothing where nobody else spoke."""
-    parameters = {"ids": list(ids), "embedding": query.vector, "model": query.model}
-    return [
-        Answered(
-            question=str(row["question"]),
-            mention=mention_of(row),
-            owner=row["owner"],
-            passage=row["passage"],
-            match=Match(cosine=row["cosine"], passage_length=row["length"] or 0),
-        )
-        for row in read(load("search")["following"], parameters)
-    ]
 
 
 def count_words(connection: Connection) -> int:

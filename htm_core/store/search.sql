@@ -46,26 +46,5 @@ select m.id as follower, b.* from mentions m, lateral (
 where m.tenant = this_tenant() and m.id = any(%(ids)s::uuid[])
   and (m.role is not null or m.name is not null or m.session <> '')
 
--- name: following
--- What somebody else said right after each of these questions, within the next three messages, with its nearest passage.
-select m.id as question, b.*, near.passage, near.cosine, near.length
-from mentions m
-cross join lateral (
-  select s.* from mentions_with_content s
-  where s.tenant = m.tenant and s.owner = m.owner and s.session = m.session and s.seq > m.seq and s.seq <= m.seq + 3
-    and s.forgotten_at is null and s.node_id is not null and (s.expires_at is null or s.expires_at > memory_time())
-    and (s.role is distinct from m.role or s.name is distinct from m.name) and s.role is distinct from 'tool'
-  order by s.seq limit 1) b
-left join lateral (
-  select coalesce(p.body, nullif(substr(b.content, p.starts + 1, p.stops - p.starts), '')) as passage, p.length,
-         1 - cosine_scale(v.space) * (1 - cosine_similarity(v.embedding, %(embedding)b)) as cosine
-  from passages p
-  left join (vectors v join models l on l.space = v.space and l.name = %(model)s)
-    on l.tenant = p.tenant and v.tenant = p.tenant and v.passage_id = p.id
-  where p.tenant = b.tenant and p.node_id = b.node_id and p.live
-  order by 3 desc nulls last limit 1) near on true
-where m.tenant = this_tenant() and m.id = any(%(ids)s::uuid[])
-  and (m.role is not null or m.name is not null or m.session <> '')
-
 -- name: count_words
 select refresh_lexeme_counts() as total

@@ -20,6 +20,7 @@ from htm_core import InvalidInput, Log, Memory, Settings, StorageError
 from htm_core.integration.memory_block import split_blocks
 from htm_core.integration.profile_block import WARNING as PROFILE
 from htm_core.integration.prompt_block import WARNING, items_of
+from htm_core.models.minilm.model import MiniLM
 from htm_langchain import HTMMemoryMiddleware
 from htm_langchain.messages import decode
 from htm_langchain.tokens import count
@@ -555,9 +556,10 @@ def test_in_a_group_chat_the_one_who_asks_is_shown_what_they_said(make: Make) ->
     assert [words for _, words in items_of(block)] == ["I live in Porto."]
 
 
-def test_a_message_that_asks_nothing_gets_no_memories(make: Make) -> None:
+def test_a_message_that_asks_nothing_gets_no_memories(make: Make, real_embedder: MiniLM) -> None:
     model = scripted()
-    agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), profile_budget=0)])
+    memory = make(embedder=real_embedder, reader=True)
+    agent = create_agent(model, middleware=[HTMMemoryMiddleware(memory, profile_budget=0)])
     agent.invoke(said("ok, the labels are due on Friday."), config("monday"))
     agent.invoke(said("ok"), config("friday"))
     assert texts(model.seen[-1]) == ["ok"]

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from htm_core.rules.relevance import CERTAIN, DOUBTFUL, relevance
-from htm_core.rules.text.overview_questions import asks_about_names, names_only_a_time
 from htm_core.types import Match
-from tests.rules.test_overview_questions import NOW
 
 OLU = "The mechanic Olu says the repair costs 640 pounds."
 FAR = {"cosine": 0.22, "word_coverage": 0.2}  # as far as texts that only share a name
@@ -18,16 +16,6 @@ def likely(
 ) -> float:
     match = Match(**FAR, matched_words=words[0], query_words=words[1])
     return relevance(question, match, passage, speakers=speakers)
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "Tell me about Olu", "What do you know about Olu?", "What have I told you about Olu?", "tell me everything about Olu, please",
-    ],
-)  # fmt: skip
-def test_a_passage_with_the_name_answers_a_question_about_nothing_but_the_name(question: str) -> None:
-    assert likely(question) >= CERTAIN
 
 
 def test_a_passage_with_every_word_that_is_searched_for_and_the_name_answers() -> None:
@@ -53,16 +41,3 @@ def test_what_else_is_asked_of_a_name_is_maybe_related(question: str) -> None:
 )
 def test_no_other_passage_is_lifted(question: str, passage: str, speakers: tuple[str, ...]) -> None:
     assert likely(question, passage, speakers=speakers) < DOUBTFUL
-
-
-def test_which_questions_ask_for_a_name_alone() -> None:
-    assert asks_about_names("What do you know about Olu Adeyemi?", {"olu", "adeyemi"})
-    assert not asks_about_names("What do you know about Olu's car?", {"olu"})
-    assert not asks_about_names("Where does Olu live?", {"olu"})
-
-
-def test_which_questions_name_a_time_and_nothing_else() -> None:
-    for question in ("what did i say yesterday?", "What did we talk about last week?", "Where was I on Friday?"):
-        assert names_only_a_time(question, now=NOW)
-    for question in ("What did I buy last week?", "What did I say about the boat yesterday?", "What did I say?"):
-        assert not names_only_a_time(question, now=NOW)

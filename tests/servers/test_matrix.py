@@ -42,7 +42,6 @@ OF_THIS_PROCESS = [
     "--ignore=tests/verbs/test_recall_diversity.py",
     "--ignore=tests/verbs/test_recall_echoes.py",
     "--ignore=tests/verbs/test_recall_signals.py",
-    "--ignore=tests/verbs/test_recall_small_talk.py",
     "--ignore=tests/verbs/test_recall_timeframe.py",
     "--ignore=tests/verbs/test_written_behind.py",
 ]

@@ -1,8 +1,7 @@
 """What is asked in a long message, told from what is pasted into it: a question above, below or between a mail, a log or code.
 
 It goes by where a part stands, how long it is, whether it ends with a question mark of any script, and by blank lines, fences and
-quoted lines. It reads no words, so it holds in every language; only in a message without any such mark a sentence is taken for a
-question by its words (`is_unmarked_question`). A message of ordinary length is one question, as it is.
+quoted lines. It reads no words, so it holds in every language. A message of ordinary length is one question, as it is.
 """
 
 from __future__ import annotations
@@ -12,8 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from unicodedata import name
-
-from ..grounding.unmarked import is_unmarked_question
 
 LONG = 400  # characters; a shorter message is searched for as it is
 SHORT = 300  # characters of a part that asks, at most
@@ -27,7 +24,6 @@ _QUOTES = (">", "|")
 _SENTENCE_ENDS = re.compile(
     "[.!?…\u061f;\u037e\u0964\u3002\uff01\uff1f\uff61][^\\w\\s]{0,3}\\s|[\u3002\uff01\uff1f\uff61]|\n"
 )
-_CLAUSE_ENDS = re.compile(r"(?<=[^\w\s])\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +57,8 @@ def asked_in(text: str) -> AskedParts | None:
         if part:
             (marked if _asks(part) else unmarked).append(part)
     if not marked and (inner := [part for part in _inner(blocks) if _asks(part)]):
-        # The questions of what is pasted are no reason to leave out one below or above it that has no mark.
-        marked = [*(asking for part in unmarked if (asking := _asking_clause(part))), *inner]
-    if marked:
-        unmarked = []
-    else:
-        worded = [part for block in blocks for sentence in _sentences(block) if (part := _asking_clause(sentence))]
-        unmarked = [*worded, *(part for part in unmarked if UNMARKED_SHARE * len(part) <= len(text))]
+        marked = inner
+    unmarked = [] if marked else [part for part in unmarked if UNMARKED_SHARE * len(part) <= len(text)]
     parts = tuple([*marked, *dict.fromkeys(unmarked)][:MOST])
     rest = text
     for part in parts:
@@ -121,12 +112,6 @@ def _sentences(block: str) -> Iterator[str]:
     for start, stop in pairwise(ends):
         if 0 < len(sentence := block[start:stop].strip()) <= SHORT:
             yield sentence
-
-
-def _asking_clause(sentence: str) -> str:
-    """What of a sentence asks by its words, from the beginning of a clause to the end; empty where nothing does."""
-    starts = [0, *(found.end() for found in _CLAUSE_ENDS.finditer(sentence))]
-    return next((sentence[start:] for start in starts if is_unmarked_question(sentence[start:])), "")
 
 
 def _edge(block: str, *, at_end: bool) -> str:

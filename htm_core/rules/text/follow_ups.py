@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from ..lazy_pattern import LazyPattern
 from .folding import words
-from .small_talk import is_small_talk
 
 LONGEST = 120  # characters: who writes more says what it is about
 FARTHEST = 3  # questions back to one that stands by itself
@@ -92,7 +91,7 @@ def asks_further(question: str) -> bool:
     names what it is about stands by itself, also where it begins with "and".
     """
     said = question.strip()
-    if not said or len(said) > LONGEST or "\n" in said or is_small_talk(said):
+    if not said or len(said) > LONGEST or "\n" in said:
         return False
     opening = _OPENS.match(said)
     rest = said[opening.end() :] if opening else said
@@ -142,7 +141,7 @@ def _leaned_on(earlier: Sequence[SaidBefore]) -> str:
     before, reply = list[str](), ""
     for turn in reversed(earlier):
         said = " ".join(turn.text.split())
-        if not said or (turn.by_person and is_small_talk(said)):
+        if not said or (turn.by_person and not _asks(said)):
             continue
         if not turn.by_person:
             reply = reply or ("" if before else _opening_sentence(said))
@@ -151,6 +150,10 @@ def _leaned_on(earlier: Sequence[SaidBefore]) -> str:
         if not asks_further(said) or len(before) == FARTHEST:
             break
     return " ".join(filter(None, [*reversed(before), reply])) if before else ""
+
+
+def _asks(said: str) -> bool:
+    return said.endswith("?") or _ASKS.match(said) is not None or asks_further(said)
 
 
 def meaning(question: str) -> list[str]:
