@@ -271,7 +271,6 @@ ANSWERED = {
     "limit requests per user": {"cli/", "http/", "troubleshooting/"},
     "use my own reranker cohere": {"langchain/"},
     "remember tool results or api responses": {"faq/", "langchain/"},
-    "do not remember small talk": {"change/"},
     "what does degraded mean": {"found-later/", "glossary/", "troubleshooting/"},
     "explain the score formula": {"troubleshooting/", "why/signals/"},
     "how do I get started with llamaindex": {"llamaindex/", "notebooks/03_llamaindex_chat/"},
