@@ -125,6 +125,11 @@ class CheckedEmbedder:
         row = self._call(lambda embedder: embedder.embed_query(well_formed(text)))
         return self._vectors([row])[0]
 
+    def readable(self, text: str) -> float:
+        """Return the share of a text that the model can read, from 0 to 1; 1 where it does not say."""
+        told: Callable[[str], float] | None = getattr(self._embedder, "readable", None)
+        return 1.0 if told is None else told(text)
+
     def _call(self, function: Callable[[Embedder], _Answer]) -> _Answer:
         try:
             if self._is_local and self._embedder is not None:

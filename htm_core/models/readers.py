@@ -43,6 +43,13 @@ class EmbeddedReader:
                 f"without it: reader=False. {MEANWHILE}"
             ) from error
 
+    def readable(self, text: str) -> float:
+        """Return the share of a text's letters that the model can read, from 0 to 1.
+
+        Raises `ModelError` when the model cannot be loaded.
+        """
+        return self._model.call(lambda reader: reader.readable(text))
+
     def replaced(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """How likely it is that the older of two messages of one person no longer holds; each pair is newer, older.
 

@@ -19,6 +19,8 @@ _log = logging.getLogger("htm.recall")
 
 # How much the vector's score counts beside the words'; measured in docs/why/signals.md.
 VECTOR_SHARE = 0.4
+# And of that, for a question that the embedder cannot read, to order what no word finds.
+LEAST_READABLE = 0.1
 
 
 def complete(engine: Engine, query: RecallQuery, *, speakers: Mapping[str, str] | None = None) -> RecallQuery:
@@ -48,7 +50,7 @@ def complete(engine: Engine, query: RecallQuery, *, speakers: Mapping[str, str] 
         query,
         embedding=embedding,
         degraded=degraded,
-        vector_share=VECTOR_SHARE,
+        vector_share=VECTOR_SHARE * max(LEAST_READABLE, engine.embedder.readable(query.text)),
         ranking=_ranking(engine, query, embedding),
     )
 

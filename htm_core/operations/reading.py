@@ -8,12 +8,13 @@ from dataclasses import replace
 from ..engine.engine import Engine
 from ..models.readers import embedded_reader
 from ..rules import reading
-from ..rules.grounding.questions import only_asks
 from ..rules.text.present_questions import asks_the_present
 from ..store.search import RecallQuery
 from ..types import Hit, Recall, SaidWhen
 from .moved_hits import moved
 from .reranking import in_order_of
+
+READABLE = 0.5  # share of a question's letters from which on the reader says anything
 
 
 def read(engine: Engine, query: RecallQuery, found: Recall) -> Recall:
@@ -28,6 +29,8 @@ def read(engine: Engine, query: RecallQuery, found: Recall) -> Recall:
 
     def order() -> Sequence[Hit]:
         """The hits as the reader puts them."""
+        if embedded_reader().readable(query.question) < READABLE:
+            return found.hits
         logits = _logits(query.question, first, seconds=engine.settings.reranker_timeout)
         return [*_in_order(query, first, logits), *rest]
 
@@ -51,7 +54,8 @@ def _logits(question: str, hits: Sequence[Hit], *, seconds: float) -> Sequence[f
     answered = embedded_reader().questions(question, texts, seconds=seconds)
     logits: list[float] = answered[:, STATES].tolist()
     return [
-        reading.STATES_NOTHING if only_asks(hit.passage) else logit for hit, logit in zip(hits, logits, strict=True)
+        reading.STATES_NOTHING if reading.only_repeats(question, hit.passage) else logit
+        for hit, logit in zip(hits, logits, strict=True)
     ]
 
 

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ..types import Hit
+from .grounding.questions import only_asks
 from .trust import MOST_TRUSTED, is_trusted_speaker
 
 READ = 20  # hits that are read
@@ -19,7 +20,7 @@ SCORE_WEIGHT = 16.0  # of the search's score beside the logit
 # Messages of one person state the same matter where what they are worth is at most so far below the best, and the logit at least
 # this; the newest of them holds.
 SAME_MATTER, STATES_AT_ALL = 4.0, -3.0
-# The logit of a text that only asks. The reader takes the very question that is asked for an answer.
+# The logit of a text that only asks: the reader takes the very question that is asked for an answer.
 STATES_NOTHING = -20.0
 # The relevance of a hit is the logistic function of these: a constant, and the weights of the logit and of the cosine.
 CONSTANT, OF_LOGIT, OF_COSINE = -3.04, 0.45, 5.38
@@ -51,6 +52,11 @@ def relevance(logit: float, cosine: float | None) -> float:
     """The probability, from 0 to 1, that a passage answers; one without a vector has the usual cosine of its subject."""
     evidence = CONSTANT + OF_LOGIT * logit + OF_COSINE * (USUAL_COSINE if cosine is None else cosine)
     return 1 / (1 + math.exp(-evidence))
+
+
+def only_repeats(question: str, text: str) -> bool:
+    """True if a text only asks, or is the question itself, which an agent has logged before it recalls."""
+    return only_asks(text) or _words(text) == _words(question)
 
 
 def standing(question: str, hits: Sequence[Hit], logits: Sequence[float]) -> Standing | None:
@@ -85,7 +91,7 @@ def _states_a_value(question: str, hit: Hit) -> bool:
         and is_trusted_speaker(said.source, said.role)
         and said.trust == MOST_TRUSTED
         and not hit.ended
-        and _words(hit.content) != _words(question)  # an agent has logged the question before it recalls
+        and not only_repeats(question, hit.content)
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from htm_core.models.minilm.model import MiniLM
 from tests.conftest import SETTINGS, Make
 
 INFLECTIONS = Path(__file__).with_name("inflections.jsonl")
@@ -83,3 +84,33 @@ def test_conversations_about_other_things_do_not_bury_what_has_the_words(
         for number in range(20):
             memory.remember(remark.format(number), role="user", session=f"remarks {number // 5}")
         assert memory.recall(question, hold=False)[0].content == fact
+
+
+@pytest.mark.parametrize("reader", [False, True])
+@pytest.mark.parametrize(
+    ("facts", "question"),
+    [
+        (["备用钥匙在花盆下面", "猫每天早上吃鱼", "会议改到周四下午", "屋顶上个月漏水了", "女儿喜欢弹钢琴", "车停在河边的停车场"], "备用钥匙"),
+        (["Запасной ключ под горшком", "Кошка ест рыбу", "Встреча в четверг", "Крыша протекла", "Дочь играет на рояле"], "Запасной ключ"),
+    ],
+)  # fmt: skip
+def test_exact_words_outrank_vectors_of_a_script_that_the_model_cannot_read(
+    make: Make, real_embedder: MiniLM, facts: list[str], question: str, reader: bool
+) -> None:
+    with make(embedder=real_embedder, embed="now") as memory:
+        for fact in facts:
+            memory.remember(fact, session="s", role="user")
+        assert memory.recall(question, reader=reader)[0].content == facts[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [
+        ("Where is my bike?", 0.99, 1.0), ("naïve café", 0.99, 1.0), ("8080?", 1.0, 1.0), ("Wie heißt meine Schwester?", 0.5, 1.0),
+        ("备用钥匙", 0.0, 0.0), ("Где лежит мой паспорт?", 0.0, 0.2), ("मेरी चाबी कहाँ है?", 0.0, 0.2), ("worker 队列", 0.5, 0.9),
+    ],
+)  # fmt: skip
+def test_a_model_reads_a_script_whose_words_its_vocabulary_has(
+    real_embedder: MiniLM, text: str, least: float, most: float
+) -> None:
+    assert least <= real_embedder.readable(text) <= most

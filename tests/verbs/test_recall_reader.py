@@ -47,6 +47,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> Stand:
             return rows
 
         monkeypatch.setattr(readers.EmbeddedReader, "questions", questions)
+        monkeypatch.setattr(readers.EmbeddedReader, "readable", lambda _, text: 1.0)
         return counts
 
     return put
@@ -83,11 +84,12 @@ def test_the_newest_of_what_states_the_matter_comes_first_and_the_others_were_sa
 
 
 def test_what_the_reader_is_surer_of_comes_first_and_is_more_relevant(make: Make, stand_in: Stand) -> None:
-    stand_in({ASKED: 6.0, FORMER: 0.0, PRESENT: -1.0})
+    stand_in({ASKED: 0.0, FORMER: 6.0, PRESENT: -1.0})
     with make(settings=SETTINGS_ALONE) as memory:
         talk(memory)
         hits = memory.recall("car tyres or wheels?", hold=False, reader=True)
-        assert hits[0].content == ASKED
+        assert hits[0].content == FORMER
+        assert hits[-1].content == ASKED, "what only asks states nothing"
         assert hits[0].relevance == max(hit.relevance for hit in hits)
         assert hits.timings.reranker > 0
 
@@ -179,6 +181,7 @@ def test_a_reader_that_fails_leaves_the_order_of_the_search_and_says_so(
         talk(memory)
         plain = memory.recall(QUESTION, hold=False)
         monkeypatch.setattr(readers.EmbeddedReader, "questions", fails)
+        monkeypatch.setattr(readers.EmbeddedReader, "readable", lambda _, text: 1.0)
         found = memory.recall(QUESTION, hold=False, reader=True)
     assert [hit.content for hit in found] == [hit.content for hit in plain]
     assert found.fallback == "Hits are in the order of the search: no memory left"

@@ -27,6 +27,7 @@ MAX_TOKENS = 256  # the length that the model was trained for; the rest of a tex
 TOKENS_PER_BATCH = 512  # with padding, of which there is less than in larger ones: docs/why/vectors.md
 MOST_PADDING = 16  # tokens in a batch: a further run of the model costs about half as many
 THREADS_VARIABLE = "HTM_MODEL_THREADS"
+_NO_WORDS = ("[CLS]", "[SEP]", "[UNK]")
 _MAX_CHARACTERS = 32_768  # more than 256 words of 100 letters; what follows would be tokenised and then cut off
 
 
@@ -63,6 +64,10 @@ class MiniLM:
             vectors[batch] = self._run([ids[index] for index in batch])
         return vectors
 
+    def readable(self, text: str) -> float:
+        """Return the share of a text's letters that the model can read, from 0 to 1."""
+        return readable(self._tokenizer, text[:_MAX_CHARACTERS])
+
     def _run(self, ids: Sequence[list[int]]) -> Any:
         padded = np.zeros((len(ids), max(map(len, ids))), np.int64)
         mask = np.zeros_like(padded)
@@ -96,6 +101,17 @@ def tokenizer(path: Path) -> Tokenizer:
     made.post_processor = BertProcessing(("[SEP]", vocabulary["[SEP]"]), ("[CLS]", vocabulary["[CLS]"]))
     made.enable_truncation(MAX_TOKENS)
     return made
+
+
+def readable(tokenizer: Tokenizer, text: str) -> float:
+    """Return the share of a text's letters that stand in tokens of at least two, from 0 to 1; 1 without letters.
+
+    A vocabulary spells scripts that it has no words of letter by letter, or has no token for them at all.
+    """
+    letters = sum(map(str.isalpha, text))
+    pieces = (token.removeprefix("##") for token in tokenizer.encode(text).tokens if token not in _NO_WORDS)
+    read = sum(sum(map(str.isalpha, piece)) for piece in pieces if len(piece) > 1)
+    return min(1.0, read / letters) if letters else 1.0
 
 
 def session(graph: bytes, tensors: Tensors, threads: int | None = None) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..stopping import native_parts
-from .model import session, tokenizer
+from .model import readable, session, tokenizer
 from .safetensors import Tensors
 from .weights import MATRICES, WORDS
 
@@ -63,6 +63,10 @@ class Pairs:
         tokens = [CLS, *self._ids(text)[:PASSAGE], SEP]
         return tokens, [0] * len(tokens)
 
+    def readable(self, text: str) -> float:
+        """Return the share of a text's letters that the model can read, from 0 to 1."""
+        return readable(self._tokenizer, text[:MOST_CHARACTERS])
+
     def _ids(self, text: str) -> list[int]:
         return list(self._tokenizer.encode(text[:MOST_CHARACTERS], add_special_tokens=False).ids)
 
@@ -95,6 +99,10 @@ class Reader:
     def questions(self, question: str, passages: Sequence[str]) -> Floats:
         """The logits of a question with each passage, of shape (passages, OUTPUTS)."""
         return self._read([self._pairs.of(question, passage) for passage in passages])
+
+    def readable(self, text: str) -> float:
+        """Return the share of a text's letters that the model can read, from 0 to 1."""
+        return self._pairs.readable(text)
 
     def messages(self, pairs: Sequence[tuple[str, str]]) -> Floats:
         """The logits of pairs of a newer and an older message, of shape (pairs, OUTPUTS)."""
