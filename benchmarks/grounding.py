@@ -1,7 +1,5 @@
-"""Measure the memory palace: how well its detector finds questions about memory, and what its answers are grounded in.
+"""Measure the memory palace: what its answers are grounded in.
 
-    python -m benchmarks.grounding detector                 # the labelled prompts of tests/palace
-    python -m benchmarks.grounding detector LOCOMO.json.gz  # and the questions of a published set, all about memory
     python -m benchmarks.grounding locomo LOCOMO.json.gz    # grounding at each threshold; no chat model is used
     python -m benchmarks.grounding verdicts                 # of facts that were filed, and of facts that never were
     python -m benchmarks.grounding wake [SIZE ...]          # waking up with 10, 1,000 and 100,000 memories
@@ -20,31 +18,17 @@ import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from benchmarks.shares import share
 from htm_core import Draft, Memory, Settings, shutdown
-from htm_core.palace import Palace, detect
+from htm_core.palace import Palace
 from htm_core.palace.context import Survey
 from htm_core.palace.enforcer import THRESHOLD
 from htm_core.palace.layers import PalaceQuestion, filed
-from tests.palace.labelled_prompts import PARTS, counted, prompts, share
+from htm_core.rules.grounding.names import capitalised, has_a_name
 
 from . import verdicts
-
-
-def detector(paths: Sequence[str]) -> None:
-    """Print precision and recall of each part, and how many questions of a published set are detected."""
-    for part in PARTS:
-        rows = prompts(part)
-        hits, false, missed = counted(rows)
-        print(
-            f"{part:<12} precision {share(hits, hits + false)}   recall {share(hits, hits + missed)}   {len(rows)} prompts"
-        )
-    for path in paths:
-        questions = [str(qa["question"]) for sample in published(path) for qa in sample["qa"]]
-        detected = sum(detect(question).recall for question in questions)
-        print(f"{Path(path).name}: questions taken for recall {share(detected, len(questions))}")
 
 
 def published(path: str) -> list[dict[str, Any]]:
@@ -64,19 +48,20 @@ class GroundedQuestion:
 
     kind: str  # "answerable", "adversarial" or "foreign"
     conversation: int
-    found: tuple[tuple[str, float], ...]
+    found: tuple[tuple[str, float, bool], ...]  # the last: it has a name of the question, or this has none
     gold: frozenset[str]
-    other_person: bool  # what was found is about another person than the question names
 
-    def best(self) -> float:
-        return max((score for _, score in self.found), default=0.0)
+    def evidence(self, threshold: float, *, persons: bool) -> list[str]:
+        """The turns that are evidence at a threshold."""
+        return [turn for turn, score, named in self.found if score >= threshold and (named or not persons)]
 
     def grounded(self, threshold: float, *, persons: bool) -> bool:
-        held = any(score >= threshold and turn in self.gold for turn, score in self.found)
-        return held and not (persons and self.other_person)
+        """True if a turn that answers is evidence."""
+        return not self.gold.isdisjoint(self.evidence(threshold, persons=persons))
 
     def refused(self, threshold: float, *, persons: bool) -> bool:
-        return self.best() < threshold or (persons and self.other_person)
+        """True if nothing is evidence."""
+        return not self.evidence(threshold, persons=persons)
 
 
 def turns(sample: dict[str, Any]) -> list[tuple[str, str]]:
@@ -114,15 +99,16 @@ def ask_all(samples: Sequence[dict[str, Any]]) -> list[GroundedQuestion]:
             for kind, questions in (("own", sample["qa"]), ("foreign", others)):
                 for qa in questions:
                     question = PalaceQuestion(
-                        text=str(qa["question"]), survey=Survey(names=(("conversation", "turns"),)), named=(), asked="asks",
+                        text=str(qa["question"]), survey=Survey(names=(("conversation", "turns"),)), names=(), named=(),
                         floor=0.0, threshold=1.0, limit=5,
                     )  # fmt: skip
                     found = filed(palace, question)
                     called = kind if kind == "foreign" else "adversarial" if qa["category"] == 5 else "answerable"
-                    scored = tuple((ids[each.content], each.score) for each in found.evidence)
-                    answers.append(
-                        GroundedQuestion(called, number, scored, gold(qa.get("evidence", [])), bool(found.person))
+                    names = capitalised(question.text)
+                    scored = tuple(
+                        (ids[each.content], each.score, has_a_name(each.content, names)) for each in found.evidence
                     )
+                    answers.append(GroundedQuestion(called, number, scored, gold(qa.get("evidence", []))))
     return answers
 
 
@@ -204,8 +190,8 @@ class _ConstantEmbedder:
 
 
 if __name__ == "__main__":
-    what, given = (sys.argv[1:2] or ["detector"])[0], sys.argv[2:]
+    what, given = (sys.argv[1:2] or ["verdicts"])[0], sys.argv[2:]
     try:
-        {"detector": detector, "locomo": locomo, "wake": wake, "verdicts": lambda _: verdicts.main()}[what](given)
+        {"locomo": locomo, "wake": wake, "verdicts": lambda _: verdicts.main()}[what](given)
     finally:
         shutdown()

@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.shares import wilson
 from htm_core.rules.text.same_facts import is_same
-from tests.palace.labelled_prompts import wilson
 
 SEED = 20_261_125
 Change = Callable[[str, random.Random], str | None]

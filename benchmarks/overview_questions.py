@@ -21,9 +21,9 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from benchmarks.shares import share
 from htm_core import Settings
 from htm_core.operations.topicless import overview_question
-from tests.palace.labelled_prompts import share
 
 LABELLED = Path(__file__).with_suffix(".tsv")
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from benchmarks.shares import wilson
 from htm_core.rules.profile.facts import facts_of
 from htm_core.rules.profile.profile import Stated, lines_of
 from htm_core.types import ProfileLine, ProfileSource
-from tests.palace.labelled_prompts import wilson
 
 CHATS = Path(__file__).with_name("profile_chats.txt")
 _MESSAGE = re.compile(r"(\d{4}-\d\d-\d\d) (user|assistant|tool): (.+)")

@@ -16,10 +16,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
+from benchmarks.shares import wilson
 from htm_core.rules.profile.facts import facts_of
 from htm_core.rules.profile.profile import Stated, lines_of
 from htm_core.types import ProfileSource
-from tests.palace.labelled_prompts import wilson
 
 PAIRS = Path(__file__).with_name("profile_changes.txt")
 START = datetime(2026, 5, 6, 12, tzinfo=UTC)  # a Wednesday

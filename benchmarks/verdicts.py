@@ -14,9 +14,9 @@ from typing import Any
 
 from benchmarks import recalled
 from benchmarks.retrieval_sets import TURN, Case, Question
+from benchmarks.shares import share
 from htm_core import Memory, Settings
 from htm_core.palace import Enforcer, Palace
-from tests.palace.labelled_prompts import share
 
 HERE = Path(__file__).parent
 EVALUATORS = ("evaluator_one", "evaluator_two")

@@ -29,9 +29,9 @@ from rich.table import Table
 
 from benchmarks.retrieval import home
 from benchmarks.retrieval_systems import CachedEmbedder
+from benchmarks.shares import wilson
 from benchmarks.tcp_server import temporary_server
 from htm_core import shutdown
-from tests.palace.labelled_prompts import wilson
 
 from .arms import ALL, ARMS, EVIDENCE, HTM, NOTHING_ARM, Tools
 from .cases import FACTS, NOTHING, Case, all_cases, asking, limited

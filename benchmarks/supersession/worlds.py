@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 
 from benchmarks.present import dialogues
 from benchmarks.retrieval_sets import TURN, Case, Message, Question
+from benchmarks.shares import wilson
 from htm_core import Memory, Settings, shutdown
 from htm_core.models.minilm import weights
 from htm_core.models.minilm.model import MiniLM
 from htm_core.models.readers import embedded_reader
-from tests.palace.labelled_prompts import wilson
 
 HERE = Path(__file__).parent
 FILES = {"development": HERE / "worlds-development.txt", "held-out": HERE / "worlds-held-out.txt"}

@@ -70,6 +70,16 @@ class EmbeddedReader:
         logits = self._model.call(lambda reader: reader.kinds(texts))
         return [dict(zip(KINDS, map(_probability, row), strict=True)) for row in logits.tolist()]
 
+    def kinds(self, texts: Sequence[str]) -> list[dict[str, float]]:
+        """How likely each message is of each kind. Raises `ModelError` when the model cannot be loaded."""
+        from .minilm.reader import KINDS
+
+        logits = self._model.call(lambda reader: reader.kinds(texts))
+        return [
+            {kind: 1 / (1 + math.exp(-logit)) for kind, logit in zip(KINDS, row, strict=True)}
+            for row in logits.tolist()
+        ]
+
     def renew(self) -> None:
         """Load the model anew in a forked child: the threads of onnxruntime exist only in the parent."""
         self._kept_for_parent.append(self._model)  # deleting its session here would wait for them

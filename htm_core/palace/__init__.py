@@ -13,13 +13,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..rules.detection.detect import Detection, Detector, detect
+    from ..rules.grounding.detection import Detection, Detector
     from ..rules.grounding.grounding import MISS, Contradiction, Evidence, Grounding, Layer
     from ..rules.places import Drawer, Placed, Room
     from .audit import Against, Consultation, Decision
     from .consult import before_answer, checked_palace
     from .consulted import GROUNDING_KEY, WAKE, Consulted, Enforce, checked_enforce
     from .contradiction import ChatJudge, Judge, by_rules
+    from .detecting import detect
     from .enforcer import Enforcer
     from .fetchers.folders import FolderFetcher
     from .fetchers.frameworks import DocumentsFetcher, RetrieverFetcher
@@ -106,8 +107,8 @@ _MODULES = {
     "Consulted": ".consulted",
     "Contradiction": "..rules.grounding.grounding",
     "Decision": ".audit",
-    "Detection": "..rules.detection.detect",
-    "Detector": "..rules.detection.detect",
+    "Detection": "..rules.grounding.detection",
+    "Detector": "..rules.grounding.detection",
     "DocumentsFetcher": ".fetchers.frameworks",
     "Drawer": "..rules.places",
     "Duplicate": ".promote",
@@ -144,7 +145,7 @@ _MODULES = {
     "by_rules": ".contradiction",
     "checked_enforce": ".consulted",
     "checked_palace": ".consult",
-    "detect": "..rules.detection.detect",
+    "detect": ".detecting",
     "for_code_review": ".layout",
     "for_health_check": ".layout",
     "for_issue_analysis": ".layout",

@@ -15,7 +15,9 @@ from uuid import UUID
 from ..engine.engine import Engine
 from ..errors import NotFound
 from ..memory import Memory
+from ..models import readers
 from ..operations import recall
+from ..rules import reading
 from ..rules.places import Placed, PlaceKind, check_place_name, note_owner
 from ..rules.redaction.values import Counted, refuse_secret
 from ..rules.text.fence import new_token
@@ -158,12 +160,12 @@ class PalaceContext:
         """What a recall finds of one kind of place, the most relevant first, and why it is not complete, if it is not.
 
         Only a text itself counts, never what stands around it: what is filed in one session or in twenty is found alike. Verdicts
-        go by relevance as it is estimated, so that no reranker moves it; a `reader` reads the evidence instead.
+        go by relevance as it is estimated, so that no reranker moves it; what is evidence is read with its place, by `read`.
         """
         engine = (self.note_memory() if kind == "note" else self.memory)._engine
         query = recall.prepare(
             engine, text, limit=limit, budget=None, mode="hybrid", scope=None, timeframe=None, tags=None,
-            where={"palace": kind}, robot=None, session=None, min_score=0.0, hold=False, explain=False,
+            where={"palace": kind}, robot=None, session=None, min_score=0.0, hold=False, explain=False, reader=False,
         )  # fmt: skip
         alone = query.signal_weights.model_copy(update=dict.fromkeys(AROUND, 0.0))
         found = recall.answer(engine, replace(query, signal_weights=alone, with_plugs=False))
@@ -172,6 +174,23 @@ class PalaceContext:
         known = self.by_nodes([UUID(hit.node.id) for hit in found], kind=kind)
         placed = [(known[hit.node.id], hit) for hit in found if hit.node.id in known]
         return sorted(placed, key=lambda each: (-each[1].relevance, -each[1].score)), found.degraded
+
+    def read(self, question: str, texts: Sequence[tuple[Placed, float | None]]) -> dict[str, float]:
+        """How relevant these texts are by the embedded reader, by their ids; nothing where it is not here. Each has its cosine.
+
+        The reader sees a text with the names of its room and drawer, and its day. Raises `ModelError` when it fails.
+        """
+        if not (texts and readers.reads_prompts(self.engine.reader)):
+            return {}
+        from ..models.minilm.reader import (
+            STATES,
+            shown,
+        )  # brings onnxruntime, which is only there where the reader is used
+
+        passages = [shown(f"{each.room}/{each.drawer}", each.at, each.content) for each, _ in texts]
+        seconds = self.engine.settings.reranker_timeout
+        logits = readers.embedded_reader().questions(question, passages, seconds=seconds)[:, STATES].tolist()
+        return {each.id: reading.relevance(logit, cosine) for logit, (each, cosine) in zip(logits, texts, strict=True)}
 
     def contradictions(self, nodes: Sequence[UUID]) -> dict[str, list[Placed]]:
         """What is filed and known to contradict each of these nodes, by the node's id."""

@@ -5,7 +5,7 @@ whether the prompt asks for something remembered, and records what it consulted.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -16,24 +16,22 @@ from ..aio import _Twin, awaited
 from ..engine.engine import new_id
 from ..engine.verbs import names_in, verbs
 from ..errors import HTMError, InvalidInput, ModelError, Ungrounded
-from ..rules.detection.detect import Detection, Detector, detect
-from ..rules.grounding.asking import LIKELY, Asking, asking, named_places
+from ..rules.grounding.detection import Detection, Detector
 from ..rules.grounding.grounding import Grounding, Layer, Verdict, verdict
+from ..rules.grounding.names import capitalised, named_places
 from ..rules.validation import check_query
 from ..store import places
 from ..store.errors import attempts
 from .contradiction import contradictions_of
+from .detecting import detect
 from .layers import LayerAnswer, PalaceQuestion, artifacts, filed, notes, oneself, procedures, triggers_a_procedure
 from .palace import Palace
 from .reader import Reader, read, resolve_reader
 
 # Evidence is certain from this relevance on: of the questions that a text only seems to answer, one in seven has as much. Below
-# that it is shown with a doubt, down to a floor: a low one for a prompt that asks for something remembered, or is likely to; a
-# higher one where only its form is that of a question. What stands far below certain evidence is left out. docs/why/palace.md
-# has the figures.
+# that it is shown with a doubt, down to a share of it, which nine of ten right texts have. docs/why/palace.md has the figures.
 THRESHOLD = 0.6
-FLOORS: Mapping[Asking, float] = {"asks": 0.004, "may ask": 0.1, "does not ask": 1.0}  # as shares of the threshold
-SHARE_OF_BEST = 0.05
+FLOOR = 0.1
 MAX_EVIDENCE = 6  # pieces
 MAX_NAMES = 2_000  # drawers whose names are looked for in a prompt
 MAX_PROMPT_LENGTH = 2_000  # characters of a prompt that the audit keeps
@@ -61,12 +59,12 @@ class Enforcer:
             reply = model.invoke(f"{grounding.text}\\n\\n{question}")
 
     - `detector`: says whether a prompt asks for something remembered. Any callable from the prompt to a `Detection` or a bool;
-      default: rules for English. The layers are asked whatever it says.
+      default: `detect`, which says whether it asks a question. The layers are asked whatever it says.
     - `threshold`: evidence is certain from this relevance on, above 0 and at most 1. What is less relevant is shown with a
       doubt, down to a floor in proportion to it.
     - `strict`: when a layer could not be asked, `consult` raises `Ungrounded` instead of answering with what it has.
     - `limit`: how many pieces of evidence a layer gives, from 1 to 100.
-    - `persons`: whether a layer has no evidence when the question names one person and what fits it best was said of another.
+    - `persons`: True if a text is no evidence for a question with names that has none of them, in itself or its place.
     - `reader`: reads the evidence and says whether it answers: a chat model of LangChain, an LLM of LlamaIndex, or a callable
       `(question, texts) -> bool | reason | None`. Default: the palace's own, else none. See `Reader`.
     """
@@ -111,13 +109,14 @@ class Enforcer:
         said = self.detector(text)
         detection = said if isinstance(said, Detection) else Detection(bool(said), "the given detector")
         identity, first = self._identity()
-        detection, asked, walked = self._walk(text, detection)
-        if identity and asked == "asks":
-            known = self._ask("L0", asked, text, lambda: oneself(self.palace, text, identity))
+        detection, walked = self._walk(text, detection)
+        asks = detection.recall
+        if identity and asks:
+            known = self._ask("L0", asks, text, lambda: oneself(self.palace, text, identity))
             first = known if known.evidence or known.state == "failed" else first
         layers = [first, *walked]
-        outcome = verdict(asked, layers)
-        layers.append(_free_generation(asked, outcome))
+        outcome = verdict(asks, layers)
+        layers.append(_free_generation(asks, outcome))
         grounding = self._recorded(
             Grounding(prompt=text, detection=detection, verdict=outcome, layers=tuple(layers), identity=identity)
         )
@@ -138,19 +137,18 @@ class Enforcer:
         why = "who I am" if identity else "nobody has said who I am"
         return identity, Layer(layer="L0", state="loaded", why=why)
 
-    def _walk(self, text: str, detection: Detection) -> tuple[Detection, Asking, list[Layer]]:
+    def _walk(self, text: str, detection: Detection) -> tuple[Detection, list[Layer]]:
         """L1 to L4, in order, with what the palace itself adds to the detection; layers after certain evidence are not asked."""
         try:
             survey = self.palace.context.survey(limit=MAX_NAMES)
         except HTMError as error:
-            return detection, asking(text, detection, named=False), [_failed(layer, error) for layer, _ in LAYERS]
+            return detection, [_failed(layer, error) for layer, _ in LAYERS]
         if not detection.recall and triggers_a_procedure(survey, text):
             detection = Detection(True, "names a procedure's trigger", text[:80])
         named = tuple(named_places(text, survey.names))
-        asked = asking(text, detection, named=bool(named))
         question = PalaceQuestion(
-            text=text, survey=survey, named=named, asked=asked, floor=self.threshold * _floor(asked, detection, named=bool(named)),
-            threshold=self.threshold, limit=self.limit,
+            text=text, names=capitalised(text) if self.persons else (), survey=survey, named=named,
+            floor=FLOOR * self.threshold, threshold=self.threshold, limit=self.limit,
         )  # fmt: skip
         layers: list[Layer] = []
         found_in = ""
@@ -158,27 +156,23 @@ class Enforcer:
             if found_in:
                 layers.append(Layer(layer=layer, state="skipped", why=f"{found_in} has certain evidence"))
                 continue
-            layers.append(self._ask(layer, asked, text, partial(ask, self.palace, question)))
+            layers.append(self._ask(layer, detection.recall, text, partial(ask, self.palace, question)))
             found_in = layer if layers[-1].state == "hit" else ""
-        return detection, asked, self._with_contradictions(layers)
+        return detection, self._with_contradictions(layers)
 
-    def _ask(self, layer: str, asked: Asking, prompt: str, ask: Callable[[], LayerAnswer]) -> Layer:
-        """What a layer says, once it is known of whom it speaks and whether a reader finds an answer in it."""
+    def _ask(self, layer: str, asks: bool, prompt: str, ask: Callable[[], LayerAnswer]) -> Layer:
+        """What a layer says, once a reader, if any, has said whether it finds an answer in it."""
         try:
             answer = ask()
         except HTMError as error:
             return _failed(layer, error)
         evidence, why, caveat = answer.evidence, answer.why, answer.caveat
-        if evidence and answer.person and self.persons:
-            evidence, why = (), f"what fits it is about somebody else than {answer.person}"
         if not evidence:
             return Layer(layer=layer, state="failed" if answer.failed else "miss", why=answer.failed or why)
         marked = tuple(replace(each, certain=each.score >= self.threshold) for each in evidence)
-        if marked[0].certain:
-            marked = tuple(each for each in marked if each.score >= SHARE_OF_BEST * marked[0].score)
-        found = marked[0].certain and asked != "does not ask"
+        found = marked[0].certain and asks
         why = f"relevant by {marked[0].score:.2f}, certain from {self.threshold:g} on{caveat}"
-        if self.reader is None or asked == "does not ask":
+        if self.reader is None or not asks:
             return Layer(layer=layer, state="hit" if found else "uncertain", why=why, evidence=marked)
         try:
             said = read(self.reader, prompt, [each.content for each in marked])
@@ -231,26 +225,20 @@ class Enforcer:
         return replace(grounding, id=str(row["id"]))
 
 
-def _floor(asked: Asking, detection: Detection, *, named: bool) -> float:
-    """The lowest relevance that is shown, as a share of the threshold. A name of the palace is as good as a likely question."""
-    likely = named or (detection.probability is not None and detection.probability >= LIKELY)
-    return FLOORS["asks" if likely and asked == "may ask" else asked]
-
-
 def _failed(layer: str, error: HTMError) -> Layer:
     return Layer(layer=layer, state="failed", why=f"{type(error).__name__}: {error}")
 
 
-def _free_generation(asked: Asking, outcome: Verdict) -> Layer:
+def _free_generation(asks: bool, outcome: Verdict) -> Layer:
     """L5: whether free generation is allowed after this verdict."""
     if outcome == "failed":
         return Layer(layer="L5", state="skipped", why="a layer could not be asked, which is not a miss")
-    if outcome == "grounded" or (outcome == "uncertain" and asked == "asks"):
+    if outcome == "grounded" or (outcome == "uncertain" and asks):
         return Layer(layer="L5", state="skipped", why="there is evidence")
     return Layer(
         layer="L5",
         state="allowed",
-        why="every layer was asked" if asked == "asks" else "it asks for nothing remembered",
+        why="every layer was asked" if asks else "it asks for nothing remembered",
     )
 
 

@@ -2,50 +2,41 @@
 
 from __future__ import annotations
 
-import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .. import time_limit
-from ..rules.grounding.asking import Asking, named_places
+from ..errors import ModelError
 from ..rules.grounding.grounding import Evidence
-from ..rules.grounding.persons import FoundText, content_words, person_without_evidence
-from ..rules.grounding.questions import SENTENCE, about_oneself, about_questions
-from ..rules.grounding.telling import tells
+from ..rules.grounding.names import content_words, has_a_name
+from ..rules.grounding.questions import SENTENCE, about_oneself, about_questions, only_asks
 from ..rules.places import Placed, PlaceKind
-from ..rules.relevance import DOUBTFUL
 from ..types import Hit
 from .context import Survey
 from .palace import Palace
 from .sources import MAX_ARTIFACT_LENGTH, FetchFailed
 
 MAX_HITS = 20  # of a recall, among which evidence is looked for
-MAX_COMPARED = 10  # hits in which it is checked of which person they speak
+# A text that has every word of a question, at least so many, answers by its words alone, whatever the vectors of a model say. So it
+# is where the reader is not here, and for the sentences of an identity.
+ALL_WORDS, RELEVANCE_OF_ALL_WORDS = 3, 0.6
 MAX_FETCHED = 3  # artifacts that are fetched for one prompt
 # A title is about a question without answering it: where none is named, an artifact is fetched from this share of the threshold on.
 SHARE_TO_FETCH = 0.75
-# What a text in a drawer that the prompt names is worth: so much more, in log-odds, and less where the text has the name itself.
-# A text of such a drawer that recall did not find begins with a low relevance. Chosen on development data; docs/why/palace.md.
-# What reaches the threshold only so is certain where no word of the question is missing in the text and its place; else it stays
-# just below.
-NAMED, NAMED_IN_TEXT_TOO, UNFOUND = 1.5, 0.5, 0.05
-JUST_BELOW = 0.99  # of the threshold
-# A text that has every word of a question, at least so many, answers by its words alone, whatever the vectors of a model say: so
-# many where its drawer is named, too, and so many where it is not. Its relevance is then at least the last of the three.
-ALL_WORDS_NAMED, ALL_WORDS, RELEVANCE_OF_ALL_WORDS = 2, 3, 0.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PalaceQuestion:
     """A prompt on its way through the layers: what there is to ask, which drawers it names, and what counts as evidence.
 
-    Evidence has a relevance of at least `floor`; from `threshold` on it is certain.
+    Evidence has a relevance of at least `floor`, and one of the `names`, if any; from `threshold` on it is certain.
     """
 
     text: str
+    names: Sequence[str]
     survey: Survey
     named: tuple[tuple[str, str], ...]
-    asked: Asking
     floor: float
     threshold: float
     limit: int
@@ -55,15 +46,13 @@ class PalaceQuestion:
 class LayerAnswer:
     """What one layer answers: evidence, best first, or `why` there is none, or why it could not be asked (`failed`).
 
-    `caveat` says what went wrong although there is evidence. `person` is who was asked about, when what fits the question best
-    was said of somebody else.
+    `caveat` says what went wrong although there is evidence.
     """
 
     evidence: tuple[Evidence, ...] = ()
     why: str = ""
     failed: str = ""
     caveat: str = ""
-    person: str = ""
 
 
 def oneself(palace: Palace, prompt: str, identity: str) -> LayerAnswer:
@@ -104,14 +93,12 @@ def artifacts(palace: Palace, question: PalaceQuestion) -> LayerAnswer:
     if not registered:
         return LayerAnswer(why="no artifact is registered")
     named = {id for id, each in registered.items() if _names(question.text, each.uri or "")}
-    scores, degraded = dict[str, float](), None
-    if question.asked != "does not ask":
-        hits, degraded = palace.context.recall(question.text, kind="artifact", limit=MAX_HITS)
-        scores = {
-            each.node_id: hit.relevance
-            for each, hit in hits
-            if hit.relevance >= question.threshold * (SHARE_TO_FETCH if each.facts.get("about") and not named else 1.0)
-        }
+    hits, degraded = palace.context.recall(question.text, kind="artifact", limit=MAX_HITS)
+    scores = {
+        each.node_id: hit.relevance
+        for each, hit in hits
+        if hit.relevance >= question.threshold * (SHARE_TO_FETCH if each.facts.get("about") and not named else 1.0)
+    }
     scores.update(dict.fromkeys(named, 1.0))
     known = sorted((id for id in scores if id in registered), key=lambda id: -scores[id])
     chosen = known[: min(question.limit, MAX_FETCHED)]
@@ -172,58 +159,44 @@ def _names(text: str, uri: str) -> bool:
 
 
 def _recalled(palace: Palace, question: PalaceQuestion, layer: str, *, kind: PlaceKind) -> LayerAnswer:
-    """What is recalled of one kind of place, as evidence: what is relevant enough and does not merely ask."""
+    """What is recalled of one kind of place, as evidence: what is relevant enough, or lies in a drawer that the prompt names."""
     found, degraded = palace.context.recall(question.text, kind=kind, limit=MAX_HITS)
-    hits = [(each, _relevance(each, hit, question)) for each, hit in found]
-    if kind == "filed" and question.asked != "does not ask":
-        known = {each.id for each, _ in hits}
-        newest = palace.context.newest_in(question.named)
-        hits += [(each, _lift(each, UNFOUND, question)) for each in newest if each.id not in known]
+    texts = [(each, hit.match.cosine) for each, hit in found]
+    relevance = {each.id: _relevance(hit) for each, hit in found}
+    if kind == "filed":
+        newest = [each for each in palace.context.newest_in(question.named) if each.id not in relevance]
+        texts += [(each, None) for each in newest[: question.limit]]
+    caveat = f"; {degraded}" if degraded else ""
+    try:
+        relevance |= palace.context.read(question.text, texts)
+    except ModelError as error:
+        caveat += f"; not read: {error}"
+    hits = [(each, relevance.get(each.id, 0.0)) for each, _ in texts]
     hits.sort(key=lambda each: -each[1])  # hits of equal relevance stay in the order of recall
+    near = [each for each in hits if each[1] >= question.floor or (each[0].room, each[0].drawer) in question.named]
     asks_back = about_questions(question.text)
-    telling = [each for each in hits if asks_back or tells(question.text, each[0].content)]
-    evidence = tuple(_evidence(layer, each, score) for each, score in telling if score >= question.floor)
-    shares = {each.id for each, hit in found if hit.match.matched_words}
-    if not telling:
-        why = "what has to do with it only asks" if hits else "nothing is there that has to do with it"
-    elif evidence and not any(_may_answer(each, score, question, shares) for each, score in telling):
-        evidence, why = (), f"the best is relevant by {telling[0][1]:.3f}, and none has a word of it"
+    telling = [each for each in near if asks_back or not only_asks(each[0].content)]
+    evidence = tuple(_evidence(layer, each, score) for each, score in telling if _has_a_name(each, question.names))
+    if telling:
+        why = f"what fits it does not speak of {', '.join(question.names)}"
+    elif near:
+        why = "what has to do with it only asks"
+    elif hits:
+        why = f"the best is relevant by {hits[0][1]:.2f}, below {question.floor:g}"
     else:
-        why = f"the best is relevant by {telling[0][1]:.2f}, below {question.floor:g}"
-    compared = [
-        FoundText(each.content, f"{each.room} {each.drawer} {each.robot}") for each, _ in telling[:MAX_COMPARED]
-    ]
-    return LayerAnswer(
-        evidence[: question.limit], why=why, failed=degraded or "", caveat=f"; {degraded}" if degraded else "",
-        person=person_without_evidence(question.text, compared) or "",
-    )  # fmt: skip
+        why = "nothing is there that has to do with it"
+    return LayerAnswer(evidence[: question.limit], why=why, failed=degraded or "", caveat=caveat)
 
 
-def _may_answer(placed: Placed, relevance: float, question: PalaceQuestion, shares: set[str]) -> bool:
-    """Whether a text may answer: by its relevance, by a word that it shares, or by its drawer. Where none may, it is a miss."""
-    here = (placed.room, placed.drawer) in question.named
-    return here or placed.id in shares or relevance >= min(DOUBTFUL, question.threshold)
-
-
-def _relevance(placed: Placed, hit: Hit, question: PalaceQuestion) -> float:
-    """The relevance of a hit: more in a drawer that the prompt names, and more where it has every word of the prompt."""
-    named = (placed.room, placed.drawer) in question.named and question.asked != "does not ask"
-    relevance = _lift(placed, hit.relevance, question) if named else hit.relevance
+def _relevance(hit: Hit) -> float:
+    """The relevance of a hit that nobody has read."""
     words = hit.match.query_words
-    every = hit.match.matched_words == words and words >= (ALL_WORDS_NAMED if named else ALL_WORDS)
-    return max(relevance, RELEVANCE_OF_ALL_WORDS) if every else relevance
+    every = hit.match.matched_words == words >= ALL_WORDS
+    return max(hit.relevance, RELEVANCE_OF_ALL_WORDS) if every else hit.relevance
 
 
-def _lift(placed: Placed, relevance: float, question: PalaceQuestion) -> float:
-    """The relevance of a text in a drawer that the prompt names."""
-    here = [(placed.room, placed.drawer)]
-    more = NAMED_IN_TEXT_TOO if named_places(placed.content, here) else NAMED
-    within = min(max(relevance, 1e-6), 1 - 1e-6)
-    lifted = 1 / (1 + (1 - within) / within * math.exp(-more))
-    if relevance >= question.threshold or lifted < question.threshold:
-        return lifted
-    missing = content_words(question.text) - content_words(f"{placed.content} {placed.room} {placed.drawer}")
-    return JUST_BELOW * question.threshold if missing else lifted
+def _has_a_name(placed: Placed, names: Sequence[str]) -> bool:
+    return has_a_name(f"{placed.content} {placed.room} {placed.drawer} {placed.robot}", names)
 
 
 def _evidence(layer: str, placed: Placed, score: float, *, content: str | None = None) -> Evidence:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..errors import InvalidInput
-from ..rules.grounding.asking import named_places
+from ..rules.grounding.names import named_places
 from ..rules.places import Placed, Room
 from ..rules.text.fence import Fence, escape, label, one_line, source
 from ..rules.validation import check_query

@@ -36,7 +36,7 @@ from htm_core.palace.contradiction import ChatJudge, Judgement
 from htm_core.palace.promote import Duplicate, PromotionConflict
 from htm_core.palace.reader import ChatReader, Reading
 from htm_core.palace.tool_replies import PalaceToolReplies
-from htm_core.rules.detection.detect import Detection
+from htm_core.rules.grounding.detection import Detection
 from htm_core.rules.grounding.grounding import ANSWER, LESS, NAME_BOTH, Contradiction, Evidence, Grounding, Layer
 from htm_core.rules.places import Drawer, Placed, Room
 from htm_core.rules.text.fence import Fence, escape, indented, label, new_token, one_line, source

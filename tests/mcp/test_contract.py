@@ -190,10 +190,10 @@ def test_a_palace_in_which_nothing_is_filed_says_so_and_sends_to_recall(memory: 
     question = {"question": "What may Clara not eat?"}
     told = TOOLS["palace_consult"].answer(memory, question, budget=4_000)
     assert "with recall" in told
-    assert "Say exactly this" not in told
+    assert "say exactly this" not in told
     fact = {"content": "The API listens on port 8080.", "room": "projects", "drawer": "api", "reason": "Asked for."}
     TOOLS["palace_file"].answer(memory, fact, budget=4_000)
-    assert "Say exactly this" in TOOLS["palace_consult"].answer(memory, question, budget=4_000)
+    assert "say exactly this" in TOOLS["palace_consult"].answer(memory, question, budget=4_000)
 
 
 def test_what_of_a_long_query_was_searched_for_is_said(make: Make) -> None:

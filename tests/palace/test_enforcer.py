@@ -105,15 +105,17 @@ def test_the_threshold_decides_what_is_evidence(palace: Palace) -> None:
     assert (doubted.verdict, doubted.evidence[0].certain) == ("uncertain", False)
 
 
-def test_what_was_said_of_somebody_else_is_no_evidence_unless_persons_are_not_told_apart(palace: Palace) -> None:
-    palace.file("Caroline: The necklace from grandma stands for love.", room="talk", drawer="june")
-    palace.file("Melanie: The kids like grandma.", room="talk", drawer="june")
-    wrong = "What does the necklace that grandma gave Melanie stand for?"
-    grounding = Enforcer(palace, threshold=0.05).consult(wrong)
+NECKLACE = "Caroline: The necklace from grandma stands for love."
+WRONG = "What does the necklace that grandma gave Melanie stand for?"
+
+
+def test_what_has_no_name_of_the_question_is_no_evidence_unless_persons_are_not_told_apart(palace: Palace) -> None:
+    palace.file(NECKLACE, room="talk", drawer="june")
+    grounding = Enforcer(palace, threshold=0.05).consult(WRONG)
     assert (grounding.verdict, grounding.answer) == ("miss", MISS)
-    assert grounding.layers[1].why == "what fits it is about somebody else than Melanie"
-    assert Enforcer(palace, threshold=0.05, persons=False).consult(wrong).verdict == "grounded"
-    assert Enforcer(palace, threshold=0.05).consult(wrong.replace("Melanie", "Caroline")).verdict == "grounded"
+    assert grounding.layers[1].why == "what fits it does not speak of Melanie"
+    assert Enforcer(palace, threshold=0.05, persons=False).consult(WRONG).verdict == "grounded"
+    assert Enforcer(palace, threshold=0.05).consult(WRONG.replace("Melanie", "Caroline")).verdict == "grounded"
 
 
 def test_what_only_asks_is_no_evidence_unless_it_is_asked_what_was_asked(palace: Palace) -> None:
@@ -129,18 +131,16 @@ def test_what_only_asks_is_no_evidence_unless_it_is_asked_what_was_asked(palace:
 
 
 def test_words_alone_that_find_somebody_else_make_no_miss(palace: Palace, embedder: Any) -> None:
-    palace.file("Caroline: The necklace from grandma stands for love.", room="talk", drawer="june")
-    palace.file("Melanie: The kids like grandma.", room="talk", drawer="june")
+    palace.file(NECKLACE, room="talk", drawer="june")
     embedder.down = True
-    grounding = Enforcer(palace, threshold=0.05).consult("What does the necklace that grandma gave Melanie stand for?")
+    grounding = Enforcer(palace, threshold=0.05).consult(WRONG)
     assert (grounding.verdict, grounding.layers[1].state, grounding.may_generate) == ("failed", "failed", False)
 
 
 def test_a_note_about_somebody_else_is_no_evidence_either_and_the_walk_goes_on(palace: Palace) -> None:
-    palace.note("Caroline: The necklace from grandma stands for love.")
-    palace.note("Melanie: The kids like grandma.")
+    palace.note(NECKLACE)
     palace.procedure("Necklaces", ["Ask."], triggers=["necklace"])
-    said = states(Enforcer(palace, threshold=0.05), "What does the necklace that grandma gave Melanie stand for?")
+    said = states(Enforcer(palace, threshold=0.05), WRONG)
     assert [said[each] for each in ("L2", "L3", "L4")] == ["miss", "miss", "hit"]
 
 

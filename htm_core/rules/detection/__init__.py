@@ -1,1 +1,0 @@
-"""Whether a prompt asks for something that was said before."""
