@@ -29,9 +29,10 @@ from .palace import Palace
 from .reader import Reader, read, resolve_reader
 
 # Evidence is certain from this relevance on: of the questions that a text only seems to answer, one in seven has as much. Below
-# that it is shown with a doubt, down to a share of it, which nine of ten right texts have. docs/why/palace.md has the figures.
+# that it is shown with a doubt, down to a share of it: nine of ten right texts have it, and one in ten questions of another
+# memory find one. docs/why/palace.md has the figures.
 THRESHOLD = 0.6
-FLOOR = 0.1
+FLOOR = 1 / 12
 MAX_EVIDENCE = 6  # pieces
 MAX_NAMES = 2_000  # drawers whose names are looked for in a prompt
 MAX_PROMPT_LENGTH = 2_000  # characters of a prompt that the audit keeps

@@ -18,8 +18,8 @@ from .palace import Palace
 from .sources import MAX_ARTIFACT_LENGTH, FetchFailed
 
 MAX_HITS = 20  # of a recall, among which evidence is looked for
-# A text that has every word of a question, at least so many, answers by its words alone, whatever the vectors of a model say. So it
-# is where the reader is not here, and for the sentences of an identity.
+# What a text is worth that has every word of a question, at least so many, where no reader reads it; the second is also what a
+# sentence of the identity is worth that has them.
 ALL_WORDS, RELEVANCE_OF_ALL_WORDS = 3, 0.6
 MAX_FETCHED = 3  # artifacts that are fetched for one prompt
 # A title is about a question without answering it: where none is named, an artifact is fetched from this share of the threshold on.

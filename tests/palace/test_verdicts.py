@@ -137,7 +137,7 @@ def test_what_nobody_filed_is_a_miss_in_a_filled_palace_too_and_nothing_is_shown
     assert 0.0024 < nearest.relevance < 0.035
     grounding = consult(palace, prompt, detector=lambda _: True)
     assert (grounding.verdict, grounding.answer, grounding.evidence) == ("miss", MISS, ())
-    assert grounding.layers[1].why == f"the best is relevant by {nearest.relevance:.2f}, below 0.06"
+    assert grounding.layers[1].why == f"the best is relevant by {nearest.relevance:.2f}, below 0.05"
     assert not any(fact in grounding.text for _, _, fact in FILED)
 
 
