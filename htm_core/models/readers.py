@@ -71,7 +71,7 @@ class EmbeddedReader:
         return [dict(zip(KINDS, map(_probability, row), strict=True)) for row in logits.tolist()]
 
     def kinds(self, texts: Sequence[str]) -> list[dict[str, float]]:
-        """How likely each message is of each kind. Raises `ModelError` when the model cannot be loaded."""
+        """Return the probability of each kind for each message. Raises `ModelError` when the model cannot be loaded."""
         from .minilm.reader import KINDS
 
         logits = self._model.call(lambda reader: reader.kinds(texts))

@@ -176,11 +176,11 @@ class PalaceContext:
         return sorted(placed, key=lambda each: (-each[1].relevance, -each[1].score)), found.degraded
 
     def read(self, question: str, texts: Sequence[tuple[Placed, float | None]]) -> dict[str, float]:
-        """How relevant these texts are by the embedded reader, by their ids; nothing where it is not here. Each has its cosine.
+        """Return the relevance of texts by the embedded reader, by their ids; nothing where it is not here. Each has its cosine.
 
         The reader sees a text with the names of its room and drawer, and its day. Raises `ModelError` when it fails.
         """
-        if not (texts and readers.reads_prompts(self.engine.reader)):
+        if not texts or self.engine.reader is False or not readers.is_here():
             return {}
         from ..models.minilm.reader import (
             STATES,

@@ -8,7 +8,7 @@ from ..rules.grounding.detection import Detection, detection
 
 
 def detect(prompt: str) -> Detection:
-    """Whether a prompt asks a question, such as memory may answer.
+    """Say whether a prompt asks a question, such as memory may answer.
 
     It asks where it has a question mark or the embedded reader says so, and where it is no task, instruction, acknowledgement or
     pasted output. It does not tell a question about the world from one about what was said: both ask.

@@ -1,4 +1,4 @@
-"""Whether a prompt asks a question: by its mark, and by what the embedded reader says of the message."""
+"""Questions among prompts: by the mark, and by what the embedded reader says of the message."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Detector = Callable[[str], Detection | bool]  # from a whole prompt; a bool is e
 
 
 def detection(prompt: str, kinds: Mapping[str, float] | None) -> Detection:
-    """Whether a prompt asks a question. `kinds` are the probabilities of its kinds, None where no reader is here."""
+    """Say whether a prompt asks a question. `kinds` are the probabilities of its kinds, None where no reader is here."""
     marked = "?" in prompt
     if kinds is None:
         return Detection(marked, f"has {'a' if marked else 'no'} question mark; no reader is here to read it")

@@ -39,7 +39,7 @@ def named_places(prompt: str, names: Iterable[tuple[str, str]]) -> list[tuple[st
 
 
 def capitalised(question: str) -> list[str]:
-    """The names in a question: the words within a sentence that begin with a capital letter."""
+    """Return the names in a question: the words within a sentence that begin with a capital letter."""
     return _NAME.findall(question)
 
 
