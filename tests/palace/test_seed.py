@@ -182,7 +182,9 @@ def test_data_flow_a_recall_prompt_goes_to_the_enforcer_and_the_response_is_grou
 
 def test_data_flow_any_other_prompt_goes_the_normal_way(palace: Palace) -> None:
     palace.file(HERON, room="projects", drawer="heron")
-    assert Enforcer(palace, threshold=0.3).consult("Write a poem about a heron.").verdict == "free"
+    assert Enforcer(palace, threshold=0.3).consult("Write a poem about the sea.").verdict == "free"
+    beside = Enforcer(palace, threshold=0.3).consult("Write a poem about a heron.")
+    assert (beside.verdict, beside.may_generate) == ("uncertain", True)
 
 
 # -- anti-patterns ----------------------------------------------------------------------------------------------------
