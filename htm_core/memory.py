@@ -603,11 +603,12 @@ class Memory(Handle):
             print(memory.profile(budget=200).text)
 
         `user` is by default the memory's own; without one it is what everyone in the tenant shares. `text` has as many lines as fit
-        `budget` tokens. Each line names the mentions that say it: what is forgotten is gone from the profile too. Only what was
-        said with the role "user", or without a role, counts, and rules read it, in English. No model is called.
+        `budget` tokens. Each line is a sentence of theirs, with the mentions that say it: what is forgotten is gone from it, too.
+        Only what was said with the role "user", or without a role, counts. The reader chooses the sentences, in English; where it
+        is not installed (`htm setup`), nothing is read, and `pending` counts the messages. No chat model is called.
 
-        Reads what was said since the last time: a few milliseconds after a chat, at most a second or so of an import, whose rest is
-        left to the worker (`pending`).
+        Reads what was said since the last time: some 0.1 s a message, and a few seconds at most; the rest of an import is left to
+        the worker (`pending`).
         """
         return tidy.profile(self._engine, user=user, budget=budget)
 

@@ -39,7 +39,8 @@ def profile(
             end_without_user(
                 common,
                 memory,
-                f"Nothing is known of {who} yet: only what they said with the role user, or without one, counts.",
+                f"Nothing is known of {who} yet: only what they said with the role user, or without one, counts, and reading it "
+                f"needs htm setup ({found.pending:,} messages were not read yet).",
             )
     if common.json:
         print_json(found)
@@ -51,7 +52,7 @@ def profile(
         print_table(found.lines, LINES)
         if found.pending:
             stdout_console().print(
-                f"{found.pending:,} messages were not read yet; call it again, or leave it to htm worker."
+                f"{found.pending:,} messages were not read yet; call it again, or leave it to htm worker. Reading needs htm setup."
             )
 
 

@@ -12,11 +12,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
+from datetime import datetime
 from uuid import UUID
 
+from ..errors import ModelError
+from ..models import readers
 from ..rules.profile import facts as profile_facts
-from ..rules.profile.facts import Fact, facts_of
+from ..rules.profile.facts import Fact, Stated
 from ..rules.summaries.extract import Spoken, line_of, most_telling
 from ..rules.text import same_facts as same
 from ..rules.text.speakers import speaker
@@ -24,8 +26,9 @@ from ..store import tidying
 from ..store.database import Connection
 from ..store.tidying import ChangedSession, Message, OwnWord, SaidNode
 from ..types import Summary, TidyKind
+from .own_words import facts_of
 
-MESSAGES = 500  # that one step reads of one session for the profile
+MESSAGES = 20  # that one step reads of one session for the profile
 SUMMARISED = 400  # the last messages of a session that its summary is made of
 RULES: dict[TidyKind, int] = {"profile": profile_facts.VERSION, "merge": same.VERSION, "summarize": 0}
 QUIET_SECONDS = 1_800.0  # without a message, until the worker summarises a session
@@ -43,6 +46,7 @@ class TidyStep:
     session: ChangedSession
     words: Sequence[OwnWord] = ()
     speakers: Sequence[str] = ()
+    known: Sequence[Stated] = ()
     facts: Sequence[tuple[UUID, Fact]] = ()
     nodes: Sequence[SaidNode] = ()
     forms: Mapping[UUID, bytes | None] = field(default_factory=dict)
@@ -64,32 +68,44 @@ def next_steps(
     *,
     owners: Sequence[str] | None,
     limit: int,
-    timezone: tzinfo | None,
     quiet: float | None = None,
 ) -> list[TidyStep]:
-    """What the next sessions are made of, for one kind of tidying; nothing is written yet."""
+    """What the next sessions are made of, for one kind of tidying; nothing is written yet.
+
+    For the profile that is one session, and none where the reader is not here or fails.
+    """
+    if kind == "profile" and not readers.is_here():
+        return []
     with begin() as connection:
-        sessions = changed(connection, kind, owners=owners, limit=limit, quiet=quiet)
+        sessions = changed(connection, kind, owners=owners, limit=1 if kind == "profile" else limit, quiet=quiet)
         said = queue_said(connection, sessions if kind == "profile" else ())
         read = [_read(connection, kind, each) for each in sessions if kind != "profile"]
     if kind == "profile":
-        return [understood(step, timezone) for step in said()]
+        return understood(said())
     for step in read if kind == "merge" else ():
         step.forms = {each.node: _digest(each) for each in step.nodes}
     return read
 
 
 def queue_said(connection: Connection, sessions: Sequence[ChangedSession]) -> Callable[[], list[TidyStep]]:
-    """What the users of sessions have said, for their profiles, read with what is sent next."""
-    queued = [(each, tidying.queue_words(connection, each, limit=MESSAGES)) for each in sessions]
-    return lambda: [TidyStep(each, *words()) for each, words in queued]
+    """What the users of sessions have said, and what is known of them, for their profiles, read with what is sent next."""
+    queued = [
+        (each, tidying.queue_words(connection, each, limit=MESSAGES), tidying.queue_facts(connection, owner=each.owner))
+        for each in sessions
+    ]
+    return lambda: [TidyStep(each, *words(), known=known()) for each, words, known in queued]
 
 
-def understood(step: TidyStep, timezone: tzinfo | None) -> TidyStep:
-    """A step with what its words say of the owner."""
-    mine = _of_owner(step.words, step.speakers, owner=step.session.owner)
-    step.facts = [(word.mention, fact) for word in mine for fact in _facts(word, timezone)]
-    return step
+def understood(steps: Sequence[TidyStep]) -> list[TidyStep]:
+    """Steps with what their words say of the owner; none where the reader fails."""
+    try:
+        for step in steps:
+            again, name = step.session.done == 0, step.session.session or None
+            known = [each for each in step.known if not (again and each.source.session == name)]
+            step.facts = facts_of(_of_owner(step.words, step.speakers, owner=step.session.owner), known)
+    except ModelError:
+        return []
+    return list(steps)
 
 
 def _read(connection: Connection, kind: TidyKind, session: ChangedSession) -> TidyStep:
@@ -107,10 +123,6 @@ def store_profile(connection: Connection, step: TidyStep) -> int:
     reached = words[-1].seq if len(words) == MESSAGES else session.last_seq
     tidying.mark(connection, "profile", session, seq=reached, rules=RULES["profile"])
     return len(words)
-
-
-def _facts(word: OwnWord, timezone: tzinfo | None) -> list[Fact]:
-    return facts_of(word.content, at=word.at, timezone=timezone)
 
 
 def _of_owner(words: Sequence[OwnWord], names: Sequence[str], *, owner: str) -> Sequence[OwnWord]:

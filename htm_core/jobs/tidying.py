@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import get_args
-from zoneinfo import ZoneInfo
 
 from ..engine import tidying as steps
+from ..models import readers
 from ..store import jobs, tidying
 from ..store.database import Connection, Database
 from ..store.jobs import ClaimedJob
@@ -22,7 +22,7 @@ TIDY_SECONDS = 60.0  # between two searches for tenants with something to tidy
 
 
 class TidyHandler:
-    """Tidies the memories of a tenant by rules, without a model."""
+    """Tidies the memories of a tenant: by rules, and the profile by the reader, where it is installed."""
 
     slow, together, model = False, False, ""
     batch: int | None = None
@@ -46,20 +46,18 @@ class TidyHandler:
                     jobs.finish(connection, group)
 
     def answers(self) -> bool:
-        """Say yes: no model is needed."""
+        """Say yes: where the reader is not installed, no profile is read."""
         return True
 
     def _step(self, tenant: str) -> bool:
         """Tidy the next sessions, and say whether there were any."""
-        settings = self._database.settings
-        zone = ZoneInfo(settings.timezone) if settings.timezone else None
         quiet = steps.QUIET_SECONDS if self._kind == "summarize" else None
 
         def begin() -> AbstractContextManager[Connection]:
             """Begin a transaction, which recalls on a replica see."""
             return self._database.transaction(tenant, role="htm_worker", followed=True)
 
-        found = steps.next_steps(begin, self._kind, owners=None, limit=AT_ONCE, timezone=zone, quiet=quiet)
+        found = steps.next_steps(begin, self._kind, owners=None, limit=AT_ONCE, quiet=quiet)
         if not found:
             return False
         now = datetime.now(UTC)
@@ -84,5 +82,6 @@ def handlers(database: Database) -> list[TidyHandler]:
 
 
 def queue_due(connection: Connection, kinds: Sequence[TidyKind]) -> int:
-    """Queue jobs of these kinds for the tenants with something to tidy, and give how many."""
+    """Queue jobs of these kinds for the tenants with something to tidy, and give how many; none that waits for the reader."""
+    kinds = [kind for kind in kinds if kind != "profile" or readers.is_here()]
     return sum(tidying.queue(connection, kind, rules=steps.RULES[kind], quiet=steps.QUIET_SECONDS) for kind in kinds)

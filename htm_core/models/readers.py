@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from .. import time_limit
@@ -61,29 +62,37 @@ class EmbeddedReader:
         return [_probability(logit) for logit in logits[:, REPLACES].tolist()]
 
     def kinds(self, texts: Sequence[str]) -> list[dict[str, float]]:
-        """How likely each message is of each of `KINDS`, by name.
+        """How likely each message is of each of the reader's `KINDS`, which are the keys.
 
         Raises `ModelError` when the model cannot be loaded.
         """
         from .minilm.reader import KINDS
 
-        logits = self._model.call(lambda reader: reader.kinds(texts))
-        return [dict(zip(KINDS, map(_probability, row), strict=True)) for row in logits.tolist()]
+        logits = self._model.call(lambda reader: reader.kinds(texts)).tolist()
+        return [dict(zip(KINDS, map(_probability, of), strict=True)) for of in logits]
 
-    def kinds(self, texts: Sequence[str]) -> list[dict[str, float]]:
-        """Return the probability of each kind for each message. Raises `ModelError` when the model cannot be loaded."""
-        from .minilm.reader import KINDS
+    def stated(self, questions: Sequence[str], passages: Sequence[tuple[str, datetime, str]]) -> list[float]:
+        """The logits of the question that each passage states best; a passage is who said it, when, and its words.
 
-        logits = self._model.call(lambda reader: reader.kinds(texts))
-        return [
-            {kind: 1 / (1 + math.exp(-logit)) for kind, logit in zip(KINDS, row, strict=True)}
-            for row in logits.tolist()
+        Raises `ModelError` when the model cannot be loaded.
+        """
+        from .minilm.reader import STATES, shown
+
+        texts = [shown(*passage) for passage in passages]
+        logits = [
+            self._model.call(lambda reader: reader.questions(question, texts))[:, STATES].tolist()  # noqa: B023 - called at once
+            for question in questions
         ]
+        return [max(of) for of in zip(*logits, strict=True)]
 
     def renew(self) -> None:
         """Load the model anew in a forked child: the threads of onnxruntime exist only in the parent."""
         self._kept_for_parent.append(self._model)  # deleting its session here would wait for them
         self._model = _unloaded()
+
+
+def _probability(logit: float) -> float:
+    return 1 / (1 + math.exp(-logit))
 
 
 def reads_prompts(wanted: bool | None) -> bool:

@@ -12,8 +12,10 @@ from .. import time_limit
 from ..engine import tidying as steps
 from ..engine.engine import Engine
 from ..errors import InvalidInput, NotFound
+from ..models import readers
 from ..rules import validation
-from ..rules.profile.profile import Stated, lines_of, profile_text
+from ..rules.profile.facts import Stated
+from ..rules.profile.profile import lines_of, profile_text
 from ..store import tidying
 from ..store.database import Connection
 from ..store.errors import attempts
@@ -27,7 +29,7 @@ T = TypeVar("T")
 
 KINDS: tuple[TidyKind, ...] = ("profile", "merge", "summarize")
 AT_ONCE = 20  # sessions of one transaction
-READ_AT_ONCE = 2_000  # messages that `profile` itself reads; what is beyond is left to the worker
+READ_AT_ONCE = 20  # messages that `profile` itself reads; what is beyond is left to the worker
 MOST = 100_000  # merges that are listed
 BUDGET = 300  # tokens of a profile's text
 
@@ -43,15 +45,19 @@ def profile(engine: Engine, *, user: str | None, budget: int) -> Profile:
     owner = engine.owner if user is None else validation.normal_name(user, what="user")
     look = partial(_queue_look, owner=owner)
     (sessions, stated, pending), read = _at_once(engine, owner, look)(), 0
-    while sessions and read < READ_AT_ONCE:
+    here = bool(sessions) and readers.is_here()
+    while here and sessions and read < READ_AT_ONCE:
         said = _at_once(engine, owner, partial(steps.queue_said, sessions=sessions))
-        found = [steps.understood(step, engine.timezone) for step in said()]
+        found = steps.understood(said())
+        time_limit.restart()
+        if not found:
+            break
         count, looked = _at_once(engine, owner, lambda each: (_queue_profile(each, found), look(each)))  # noqa: B023 - called at once
         read, (sessions, stated, pending) = read + max(1, count), looked()
-    if pending:
+    if pending and here:
         _at_once(engine, owner, lambda connection: tidying.enqueue(connection, "profile"))
     today = engine.clock().astimezone(engine.timezone).date()
-    lines = lines_of(stated, now=engine.clock(), timezone=engine.timezone)
+    lines = lines_of(stated, now=engine.clock())
     text, _ = profile_text(lines, budget=budget, count=engine.tokens, today=today, timezone=engine.timezone)
     return Profile(
         user=owner or None, lines=lines, text=text, tokens=engine.tokens(text) if text else 0, pending=pending
@@ -68,11 +74,9 @@ def _at_once(engine: Engine, owner: str, queue: Callable[[Connection], T]) -> T:
 
 
 def _queue_look(connection: Connection, *, owner: str) -> Callable[[], tuple[list[ChangedSession], list[Stated], int]]:
-    """The next sessions that were not read for the profile, what is known by those that were, and how many messages were not."""
+    """The next session that was not read for the profile, what is known by those that were, and how many messages were not."""
     rules = steps.RULES["profile"]
-    sessions = tidying.queue_changed_sessions(
-        connection, "profile", owners=[owner], rules=rules, quiet=None, limit=AT_ONCE
-    )
+    sessions = tidying.queue_changed_sessions(connection, "profile", owners=[owner], rules=rules, quiet=None, limit=1)
     stated = tidying.queue_facts(connection, owner=owner)
     unread = tidying.queue_unread(connection, owner=owner, rules=rules)
     return lambda: (sessions(), stated(), unread())
@@ -146,7 +150,7 @@ def _taken_back(engine: Engine) -> Iterator[Connection]:
 
 def _step(engine: Engine, begin: steps.Begin, kind: TidyKind) -> Tidied | None:
     """The next sessions of one kind of tidying; None where nothing is left."""
-    found = steps.next_steps(begin, kind, owners=[engine.owner], limit=AT_ONCE, timezone=engine.timezone)
+    found = steps.next_steps(begin, kind, owners=[engine.owner], limit=AT_ONCE)
     if not found:
         return None
     if kind == "profile":
@@ -203,7 +207,7 @@ def _finished(engine: Engine, connection: Connection, done: Tidied, kinds: Seque
 
 def _lines(engine: Engine, connection: Connection, owner: str) -> tuple[ProfileLine, ...]:
     stated = tidying.facts(connection, owner=owner)
-    return lines_of(stated, now=engine.clock(), timezone=engine.timezone)
+    return lines_of(stated, now=engine.clock())
 
 
 def merges(engine: Engine, *, limit: int) -> list[Merge]:

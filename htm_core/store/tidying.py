@@ -8,8 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from ..rules.profile.facts import Fact
-from ..rules.profile.profile import Stated, key_of
+from ..rules.profile.facts import Fact, Stated, key_of
 from ..types import Merge, ProfileSource, Summary, TidyKind
 from .connection import Reader, Row
 from .database import Connection
@@ -130,8 +129,7 @@ def insert_facts(connection: Connection, facts: Sequence[tuple[UUID, Fact]], *, 
         "mentions": [mention for mention, _ in facts], "keys": [key_of(fact) for _, fact in facts],
         "retracts": [fact.retracts for _, fact in facts], "sections": [fact.section for _, fact in facts],
         "slots": [fact.slot for _, fact in facts], "values": [fact.value for _, fact in facts],
-        "lines": [fact.line for _, fact in facts], "dues": [fact.due for _, fact in facts],
-        "words": [" ".join(fact.words) for _, fact in facts],
+        "lines": [fact.line for _, fact in facts],
     }  # fmt: skip
     connection.queue(load("tidying")["insert_facts"], values)
 
@@ -148,7 +146,6 @@ def queue_facts(connection: Connection, *, owner: str) -> Callable[[], list[Stat
         Stated(
             fact=Fact(
                 section=row["section"], slot=row["slot"], value=row["value"], line=row["line"], retracts=row["retracts"],
-                due=row["due"], words=tuple(row["words"]),
             ),
             source=ProfileSource(
                 mention_id=str(row["mention_id"]), node_id=str(row["node_id"]), session=row["session"] or None, at=row["at"],

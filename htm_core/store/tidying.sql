@@ -58,21 +58,20 @@ delete from profile_facts f using mentions m
 where f.tenant = this_tenant() and f.owner = %(owner)s and m.tenant = f.tenant and m.id = f.mention_id and m.session = %(session)s
 
 -- name: insert_facts
-insert into profile_facts (tenant, mention_id, key, retracts, owner, section, slot, value, line, due, words, model)
-select this_tenant(), m.id, g.key, g.retracts, %(owner)s, g.section, g.slot, g.value, g.line, g.due,
-       case when g.words = '' then '{}' else string_to_array(g.words, ' ') end, %(model)s
+insert into profile_facts (tenant, mention_id, key, retracts, owner, section, slot, value, line, model)
+select this_tenant(), m.id, g.key, g.retracts, %(owner)s, g.section, g.slot, g.value, g.line, %(model)s
 from unnest(%(mentions)s::uuid[], %(keys)s::text[], %(retracts)s::boolean[], %(sections)s::text[], %(slots)s::text[], %(values)s::text[],
-            %(lines)s::text[], %(dues)s::date[], %(words)s::text[])
-     g(mention_id, key, retracts, section, slot, value, line, due, words)
+            %(lines)s::text[])
+     g(mention_id, key, retracts, section, slot, value, line)
 cross join lateral (
   select m.id from mentions m where m.tenant = this_tenant() and m.id = g.mention_id and m.owner = %(owner)s and not m.purged offset 0) m
 on conflict (tenant, mention_id, key, retracts) do update
-set value = excluded.value, line = excluded.line, due = excluded.due, words = excluded.words, model = excluded.model
+set value = excluded.value, line = excluded.line, model = excluded.model
 
 -- name: facts
 -- Without what is forgotten or has expired, what a key no longer says, and what does not hold now; a plan may hold later. Of copies of
 -- one message the first that is there counts.
-select f.section, f.slot, f.value, f.line, f.retracts, f.due, f.words, m.id as mention_id, m.node_id, m.session, m.at, m.seq
+select f.section, f.slot, f.value, f.line, f.retracts, m.id as mention_id, m.node_id, m.session, m.at, m.seq
 from profile_facts f
 join mentions m on m.tenant = f.tenant and m.id = f.mention_id
 join nodes n on n.tenant = m.tenant and n.id = m.node_id

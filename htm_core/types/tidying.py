@@ -20,10 +20,10 @@ class ProfileSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileLine:
-    """One line of a profile, such as "Lives in Bergen".
+    """One line of a profile: a sentence of the user, such as "I live in Bergen.".
 
     `key` is "profile:SECTION:SLOT". `sources` are the mentions that say it, newest first: what is forgotten is none. `former` are
-    the values that the key had before, newest first. `due` is the day by which a plan is to be done.
+    the lines that it replaced, newest first. `due` is None: days are part of the sentence.
     """
 
     key: str
@@ -50,7 +50,7 @@ class Profile:
     """What is known of a user by their own words.
 
     `lines` are all of them, by section; `text` has as many as fit the budget, in `tokens` tokens. `pending` is how many messages
-    were not read yet: the worker reads them, and so does the next call.
+    were not read yet: the worker reads them, and so does the next call, once the reader is installed.
     """
 
     user: str | None

@@ -247,6 +247,7 @@ def test_what_came_back_is_shown_again_and_what_quotes_it_too(make: Make, word: 
         assert word in str(Palace(memory.of(session="c2")).decisions())
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_a_profile_that_a_conversation_has_begun_with_loses_what_is_forgotten(make: Make, word: str) -> None:
     """In both adapters, whoever forgets it in this process, while the conversation goes on."""
     with make(user="carla", session="c2") as memory:

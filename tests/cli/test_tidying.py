@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.cli.conftest import Htm
 
 
@@ -9,17 +11,18 @@ def remember(htm: Htm, text: str, session: str) -> str:
     return str(htm("remember", text, "--user", "ann", "--session", session, "--no-wait", "--json").json["id"])
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_a_profile_is_shown_with_where_it_was_said_or_as_a_model_gets_it(htm: Htm) -> None:
     assert htm("profile", "--user", "ann").code == 3
     remember(htm, "I live in Lisbon.", "old")
-    remember(htm, "I live in Porto now.", "new")
+    remember(htm, "I moved from Lisbon to Porto.", "new")
     shown = htm("profile", "--user", "ann")
-    assert "Lives in Porto (before: Lives in Lisbon)" in shown.out
+    assert "I moved from Lisbon to Porto. (before: I live in Lisbon.)" in shown.out
     assert "new" in shown.out
-    assert htm("profile", "--user", "ann", "--text").out.startswith("Places: Lives in Porto (said ")
+    assert htm("profile", "--user", "ann", "--text").out.startswith('Places: "I moved from Lisbon to Porto." (said ')
     [line] = htm("profile", "--user", "ann", "--json").json["lines"]
-    assert line["key"] == "profile:places:home"
-    assert line["former"][0]["value"] == "Lisbon"
+    assert line["key"] == "profile:places:i-moved-from-lisbon-to-porto"
+    assert line["former"][0]["value"] == "I live in Lisbon."
     assert htm("profile", "--user", "bob").code == 3
 
 

@@ -63,6 +63,7 @@ def test_a_model_reaches_no_key_of_the_program(make: Make) -> None:
     assert memory.get("procedure:deploy").content == "Restart it twice."
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_the_profile_is_what_the_user_said_elsewhere(make: Make) -> None:
     memory = make(user="ann", session="new")
     assert call_tool(memory, "profile") == "Nothing is known of the user yet."

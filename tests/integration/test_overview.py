@@ -115,6 +115,7 @@ def test_nobody_is_shown_the_conversation_of_another(make: Make, clock: Clock) -
     assert contents(asked(own, LAST_TIME)) == ["My other code is 9082.", "Kept."]
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_what_is_known_of_a_user_is_what_they_said_of_themselves_in_order(make: Make, clock: Clock) -> None:
     memory = make(user="ilse", clock=clock)
     talk(

@@ -451,6 +451,7 @@ def profile_of(request: Any) -> str:
     return block.partition(WARNING)[0] if PROFILE in block else ""
 
 
+@pytest.mark.usefixtures("real_embedder")
 @pytest.mark.parametrize("colour", ["invoke", "ainvoke"])
 def test_what_is_known_of_a_user_is_shown_in_another_conversation(make: Make, colour: str) -> None:
     model = scripted()
@@ -465,7 +466,7 @@ def test_what_is_known_of_a_user_is_shown_in_another_conversation(make: Make, co
     for request in model.seen[1:]:
         assert isinstance(request[0], SystemMessage)
         assert len(request) == 2 + 2 * (request is model.seen[2])
-        assert "Lives in Bergen" in profile_of(request)
+        assert "I live in Bergen" in profile_of(request)
         assert "metric units" in profile_of(request)
     assert texts(model.seen[2])[1] == "How warm is it?", "the block is the last question's"
     run(said("How warm is it?"), config("t3", user="bob"))
@@ -475,6 +476,7 @@ def test_what_is_known_of_a_user_is_shown_in_another_conversation(make: Make, co
     assert next(iter(make(user="ann").timeline(session="t2"))).content == "How warm is it?"
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_a_profile_keeps_within_its_budget_and_can_be_left_out(make: Make) -> None:
     memory = make()
     for place in range(60):
@@ -495,6 +497,7 @@ def test_a_profile_keeps_within_its_budget_and_can_be_left_out(make: Make) -> No
     assert count([HumanMessage(large)]) <= 300 + dated
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_a_profile_in_the_system_prompt_and_one_that_cannot_be_read(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -502,14 +505,14 @@ def test_a_profile_in_the_system_prompt_and_one_that_cannot_be_read(
     model = scripted()
     agent = create_agent(model, system_prompt="Be brief.", middleware=[HTMMemoryMiddleware(make(), inject="system")])
     agent.invoke(said("Hello there"), config("t1"))
-    assert "Lives in Bergen" in str(model.seen[-1][0].text)
+    assert "I live in Bergen" in str(model.seen[-1][0].text)
 
     def fail(*_: Any, **__: Any) -> None:
         raise StorageError("away")
 
     monkeypatch.setattr(Memory, "profile", fail)
     agent.invoke(said("Hello there"), config("t2"))
-    assert "Lives in Bergen" not in str(model.seen[-1][0].text)
+    assert "I live in Bergen" not in str(model.seen[-1][0].text)
 
 
 def test_what_was_said_often_is_marked_so(make: Make) -> None:

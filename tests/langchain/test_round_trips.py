@@ -81,6 +81,7 @@ def test_a_warm_turn_of_an_agent_waits_for_a_dozen_answers_of_the_server(
     assert max(took) <= TURN
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_a_turn_that_reads_what_is_known_of_its_user_again_waits_for_no_more(
     network: Proxy, far: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

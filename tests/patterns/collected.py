@@ -28,7 +28,7 @@ UNBOUNDED = 1_000_000
 AT_START = frozenset({"match", "fullmatch"})
 _MAKES = frozenset({"compile", "search", "match", "fullmatch", "split", "findall", "finditer", "sub", "subn"})
 _PLACED = "word"  # stands for what a function puts into an expression
-_LATE = ("lazy_pattern.py", "fact.py")  # whose own calls make the expressions of others
+_LATE = ("lazy_pattern.py",)  # whose own calls make the expressions of others
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,20 +93,16 @@ def _late(value: object) -> tuple[str, int] | None:
     """An expression that is made at first use."""
     if type(value).__name__ == "LazyPattern":
         return value._text, int(value._flags)  # type: ignore[attr-defined]
-    if type(value).__name__ == "AtStart":
-        return value._pattern, int(re.IGNORECASE)  # type: ignore[attr-defined]
     return None
 
 
 def _caps() -> dict[tuple[str, int], int]:
     """By expression, how many characters of a text it reads at most."""
-    from htm_core.rules.profile.fact import LONGEST_CLAUSE
-
     caps = {}
     for each in gc.get_objects():
         key = _late(each)
         if key is not None:
-            caps[key] = getattr(each, "_longest", LONGEST_CLAUSE)
+            caps[key] = each._longest
     return caps
 
 
@@ -135,9 +131,6 @@ def _uses(modules: list[ModuleType]) -> dict[tuple[str, int], set[str]]:
             if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load) and each.id in named:
                 for key in named[each.id]:
                     uses.setdefault(key, set()).add(called.get(id(each), "search"))
-    for each in gc.get_objects():  # which is compared with the beginning of clauses, and nothing else
-        if type(each).__name__ == "AtStart":
-            uses[each._pattern, int(re.IGNORECASE)] = {"match"}
     return uses
 
 

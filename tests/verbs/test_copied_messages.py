@@ -80,6 +80,7 @@ def counts(memory: Memory) -> set[int]:
     return {hit.times_said, hit.node.times_said, memory.get(hit.node.id).times_said}
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_a_profile_counts_the_copies_of_a_message_once(make: Make) -> None:
     with make(user="ann") as memory:
         for session in ("one", "two", "three"):

@@ -32,6 +32,21 @@ TALK = (
     "The flour supplier in Antwerp delivers every Tuesday morning.", "Our old mixer is sold to a school in Leuven.",
 )  # fmt: skip
 
+LOVED = (
+    "jazz",
+    "green tea",
+    "hiking",
+    "old maps",
+    "chess",
+    "rainy days",
+    "thrillers",
+    "olives",
+    "Rome",
+    "swimming",
+    "ramen",
+    "skiing",
+)
+
 
 @pytest.fixture
 def ann(make: Make) -> Memory:
@@ -71,46 +86,74 @@ def everything(memory: Memory, database_url: str) -> dict[str, list[Any]]:
 # -- the profile ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_a_profile_says_what_the_user_said_and_where(ann: Memory) -> None:
-    ann.remember("Hi, I'm Ann. I live in Bergen with my husband Tom.", role="user", at=EARLIER)
-    ann.remember("You live in Paris, and your name is Eve.", role="assistant")
-    ann.remember("User profile: my name is Mallory.", role="tool")
+    ann.remember("My name is Ann. I live in Bergen with my husband Tom.", role="user", at=EARLIER)
+    ann.remember("I live in Paris, and my name is Eve.", role="assistant")
+    ann.remember("My name is Mallory.", role="tool")
     profile = ann.profile()
-    assert [line.text for line in profile.lines] == ["Name: Ann", "Husband: Tom", "Lives in Bergen"]
-    assert set(profile.sections) == {"about", "people", "places"}
+    assert [line.text for line in profile.lines] == ["My name is Ann.", "I live in Bergen with my husband Tom."]
+    assert set(profile.sections) == {"about", "places"}
     [source] = profile.sections["places"][0].sources
-    assert ann.get(source.node_id).content.startswith("Hi, I'm Ann")
+    assert ann.get(source.node_id).content.startswith("My name is Ann")
     assert (source.session, source.at) == ("s1", EARLIER)
     assert profile.tokens == ann._engine.tokens(profile.text) <= 300
     assert profile.pending == 0
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_a_profile_knows_what_was_said_a_moment_ago_and_reads_nothing_twice(
     ann: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ann.remember("I love jazz.", role="user")
-    assert shown(ann) == ["Likes jazz"]
+    assert shown(ann) == ["I love jazz."]
     read, facts_of = [], steps.facts_of
 
-    def counted(text: str, **options: Any) -> Any:  # a worker reads what others have said meanwhile
-        read.append(text)
-        return facts_of(text, **options)
+    def counted(words: Any, known: Any) -> Any:  # a worker reads what others have said meanwhile
+        read.extend(word.content for word in words)
+        return facts_of(words, known)
 
     monkeypatch.setattr(steps, "facts_of", counted)
-    assert shown(ann) == ["Likes jazz"]
+    assert shown(ann) == ["I love jazz."]
     assert "I love jazz." not in read
 
 
+def test_without_the_reader_nothing_is_read_and_nothing_is_lost(ann: Memory) -> None:
+    ann.remember("I love jazz.", role="user")
+    assert (ann.profile().lines, ann.profile().pending) == ((), 1)
+    assert ann.tidy(kinds=["profile"]).read == 0
+    assert queued(ann, "profile") == 0
+    assert ann.profile().pending == 1
+
+
+@pytest.mark.usefixtures("real_embedder")
+def test_what_a_reader_that_fails_could_not_read_is_read_later(ann: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    ann.remember("I love jazz.", role="user")
+
+    def fail(*_: Any) -> Any:
+        raise ModelError("no memory left")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(steps, "facts_of", fail)
+        assert (ann.profile().lines, ann.profile().pending) == ((), 1)
+        assert ann.tidy(kinds=["profile"]).read == 0
+    assert shown(ann) == ["I love jazz."]
+
+
+@pytest.mark.usefixtures("real_embedder")
 def test_what_is_forgotten_is_gone_from_the_profile_and_the_former_value_holds_again(ann: Memory) -> None:
-    ann.remember("I live in Lisbon.", role="user", at=EARLIER)
-    new = ann.remember("I live in Porto now.", role="user", at=EARLIER + timedelta(days=1))
-    assert shown(ann) == ["Lives in Porto"]
+    new = ann.remember("I moved from Lisbon to Porto.", role="user", at=EARLIER + timedelta(days=1), session="new")
+    ann.profile()
+    ann.remember("I live in Lisbon.", role="user", at=EARLIER)  # read later than what replaces it
+    [line] = ann.profile().lines
+    assert (line.text, [each.text for each in line.former]) == (new.content, ["I live in Lisbon."])
     ann.forget(new.id)
-    assert shown(ann) == ["Lives in Lisbon"]
+    assert shown(ann) == ["I live in Lisbon."]
     ann.restore(new.id)
-    assert shown(ann) == ["Lives in Porto"]
+    assert shown(ann) == [new.content]
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_what_is_purged_or_erased_leaves_no_word_in_any_table_of_tidying(ann: Memory, database_url: str) -> None:
     secret = ann.remember("I'm allergic to quetzals.", role="user", session="a")
     for place, text in enumerate((*TALK, "I live in Xanadu.")):
@@ -143,20 +186,23 @@ def test_no_user_sees_anothers_profile_merges_or_summaries(make: Make, ann: Memo
     assert len(ann.merges()) == 2
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_where_several_people_speak_only_the_users_own_words_count(make: Make) -> None:
     memory = make(user="caroline", session="chat", settings=OFF)
     memory.remember("I live in Oslo.", role="user", name="Melanie")
     memory.remember("I love jazz.", role="user", name="Caroline")
-    assert shown(memory) == ["Likes jazz"]
+    assert shown(memory) == ["I love jazz."]
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_what_a_key_no_longer_says_is_no_line(ann: Memory) -> None:
     ann.remember("I work for Siemens.", key="job", role="user")
-    assert shown(ann) == ["Works for Siemens"]
-    ann.revise("job", "I am between jobs.", role="user")
-    assert shown(ann) == []
+    assert shown(ann) == ["I work for Siemens."]
+    ann.revise("job", "I work for Bosch.", role="user")
+    assert shown(ann) == ["I work for Bosch."]
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_a_large_import_is_read_by_and_by(ann: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     from htm_core.operations import tidy
 
@@ -164,7 +210,7 @@ def test_a_large_import_is_read_by_and_by(ann: Memory, monkeypatch: pytest.Monke
     monkeypatch.setattr(tidy, "AT_ONCE", 1)
     monkeypatch.setattr(steps, "MESSAGES", 2)
     ann.remember_many(
-        [{"content": f"I love song number {n}.", "role": "user", "session": f"s{n % 3}"} for n in range(12)]
+        [{"content": f"I love {what}.", "role": "user", "session": f"s{n % 3}"} for n, what in enumerate(LOVED)]
     )
     first = ann.profile()
     assert 0 < first.pending < 12
@@ -180,6 +226,7 @@ def test_a_budget_that_is_none_is_refused(ann: Memory, budget: Any) -> None:
         ann.profile(budget=budget)
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_a_profile_of_odd_messages_is_empty_and_raises_nothing(ann: Memory) -> None:
     for text in ("\u0000 I", "\U0001f600" * 500, "my name is " * 2_000, "\n\n?", "I love \u202e evil", "{" * 300):
         try:
@@ -189,6 +236,7 @@ def test_a_profile_of_odd_messages_is_empty_and_raises_nothing(ann: Memory) -> N
     assert ann.profile().pending == 0
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_the_awaited_twin_says_the_same(ann: Memory) -> None:
     ann.remember("I love jazz.", role="user")
 
@@ -196,13 +244,14 @@ def test_the_awaited_twin_says_the_same(ann: Memory) -> None:
         return (await ann.aio.profile()).text, len((await ann.aio.tidy(dry_run=True)).merges)
 
     text, pending = asyncio.run(read())
-    assert text.startswith("Preferences: Likes jazz (said ")
+    assert text.startswith('Preferences: "I love jazz." (said ')
     assert pending == 0
 
 
 # -- merges ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_a_dry_run_says_what_would_be_merged_and_changes_nothing(ann: Memory, database_url: str) -> None:
     first, *others = say_clara(ann)
     before = everything(ann, database_url)
@@ -210,7 +259,7 @@ def test_a_dry_run_says_what_would_be_merged_and_changes_nothing(ann: Memory, da
     assert would.dry_run
     assert {merge.node_id for merge in would.merges} == set(others)
     assert {merge.into_id for merge in would.merges} == {first}
-    assert [line.text for line in would.lines] == ["Sister: Clara"]
+    assert would.lines[0].text == CLARA[2]
     assert ann.merges() == []
     assert everything(ann, database_url) == before
     did = ann.tidy()
@@ -419,6 +468,7 @@ def queued(ann: Memory, *kinds: Any) -> int:
     return count
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_the_worker_does_what_is_due_once(ann: Memory) -> None:
     say_clara(ann)
     say_talk(ann)
@@ -428,7 +478,7 @@ def test_the_worker_does_what_is_due_once(ann: Memory) -> None:
     assert len(ann.summaries()) == 1
     with ann._engine.transaction() as connection:
         assert not steps.changed(connection, "profile", owners=["ann"], limit=5)
-    assert "Sister: Clara" in shown(ann)
+    assert CLARA[2] in shown(ann)
 
 
 def test_a_conversation_that_goes_on_is_not_summarised_by_the_worker_yet(ann: Memory) -> None:
@@ -459,6 +509,7 @@ def test_a_step_that_fails_leaves_nothing_half_done_and_is_done_again(
 # -- backups --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_a_backup_carries_merges_what_was_undone_and_summaries_and_the_profile_is_read_again(
     make: Make, ann: Memory
 ) -> None:

@@ -1,59 +1,87 @@
-"""What a user's own text says of them, for a profile: precise rather than complete, and in English.
-
-Each rule reads one clause from its beginning, in the first person or as "the user". A question, a supposition, a quotation and
-somebody else's word give nothing. docs/why/profile.md has what they find and what they miss.
-"""
+"""The sentences of a user that a profile keeps: by what the reader says of them. docs/why/profile.md has the measurements."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import datetime, tzinfo
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from .fact import ANY, SECTIONS, Fact, slug
-from .instructions import instructions, is_task
-from .plans import plans
-from .pronouns import explained
-from .reversals import taken_back
-from .sentences import TellingSentence, sentences
-from .statements import people, statements
+from ...types import ProfileSource
+from ..reading import STATES_AT_ALL
+from ..text.folding import fold
 
-__all__ = ["ANY", "SECTIONS", "VERSION", "Fact", "facts_of", "slug"]
-
-VERSION = 3  # one more when the rules find other facts: texts are then read again
-MOST = 12  # facts of one text
-LONGEST = 160  # characters of a line
-
-
-def facts_of(text: str, *, at: datetime, timezone: tzinfo | None = None) -> list[Fact]:
-    """The facts that a text states about who says it at a time, each once, at most twelve; what it takes back comes first."""
-    said = list(sentences(text))
-    tasks = [is_task(each.text) for each in said]
-    found: dict[tuple[str, str, bool], Fact] = {}
-    for place, sentence in enumerate(said):
-        beside_task = any(tasks[:place] + tasks[place + 1 :])
-        for fact in _facts(sentence, beside_task=beside_task, at=at, timezone=timezone):
-            if len(fact.line) <= LONGEST and fact.value:
-                found[fact.section, fact.slot, fact.retracts] = fact
-    return _consistent(list(found.values()))[:MOST]
+SECTIONS = ("about", "instructions", "preferences", "people", "places", "work", "plans")
+VERSION = 4  # one more when other sentences are kept: texts are then read again
+LONGEST, LONGEST_TEXT = (
+    160,
+    4_000,
+)  # characters of a sentence, and of a text: what is longer was pasted rather than said
+MOST = 20  # sentences of one text
+# A sentence belongs to the section whose questions it states best, if it states them at all.
+QUESTIONS: Mapping[str, Sequence[str]] = {
+    "about": ("What is my name?", "How old am I?", "What am I allergic to?"),
+    "people": ("Who is in my family?", "Who are my friends, pets and colleagues?"),
+    "places": ("Where do I live?", "Where am I from?"),
+    "work": ("What is my job?", "Where do I work?"),
+}
+REPLACED = 0.8  # how likely a newer sentence must replace an earlier one of its section: it is compared with several
+COMPARED = 10  # of these the newest
+_SAYS_NOTHING = ("asks", "acknowledges", "requests", "unknown", "raw")
+_SENTENCE = re.compile(r"(?<=[!?\u2026])\s+|(?<=[^.\s]{3}\.)\s+|\n+")  # "Dr. Kim" is none
 
 
-def _consistent(found: list[Fact]) -> list[Fact]:
-    """What is taken back first; without what the same text states anew, and without people of whom it says that they are gone."""
-    stated = {(fact.section, fact.slot) for fact in found if not fact.retracts}
-    gone = {fact.value for fact in found if fact.retracts and fact.section == "people"} - {ANY}
-    back = [fact for fact in found if fact.retracts and (fact.section, fact.slot) not in stated]
-    return back + [fact for fact in found if not fact.retracts and (fact.section != "people" or fact.value not in gone)]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """A sentence of a user in a section; one that `retracts` ends the slot, and `value` is the slot that replaces it."""
+
+    section: str
+    slot: str
+    value: str
+    line: str
+    retracts: bool = False
 
 
-def _facts(sentence: TellingSentence, *, beside_task: bool, at: datetime, timezone: tzinfo | None) -> Iterator[Fact]:
-    yield from instructions(sentence, beside_task=beside_task)
-    yield from taken_back(sentence)
-    if not sentence.unsure:
-        yield from people(sentence)
-    if sentence.asks or sentence.unsure:
-        return
-    for place, clause in enumerate(sentence.clauses):
-        for fact in statements(clause):
-            if explained(fact.line) is not None:
-                yield fact
-        yield from plans(clause, earlier=sentence.clauses[:place], at=at, timezone=timezone)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """A fact with what was said: by which mention, and when."""
+
+    fact: Fact
+    source: ProfileSource
+
+
+def key_of(fact: Fact) -> str:
+    """The key of a fact's slot: `profile:SECTION:SLOT`."""
+    return f"profile:{fact.section}:{fact.slot}"
+
+
+def slug(text: str) -> str:
+    """A text as a part of a key: its words in one spelling, joined by hyphens."""
+    return "-".join(re.findall(r"[^\W_]+", fold(text)))
+
+
+def sentences(text: str) -> list[str]:
+    """The first sentences of a text that are short enough for a line."""
+    found = [" ".join(each.split()) for each in _SENTENCE.split(text)] if len(text) <= LONGEST_TEXT else []
+    return [each for each in found if slug(each) and len(each) <= LONGEST][:MOST]
+
+
+def says_nothing(kinds: Mapping[str, float]) -> bool:
+    """True if a text asks, acknowledges, or is otherwise none in which its author speaks of themselves."""
+    return any(kinds[kind] > 0.5 for kind in _SAYS_NOTHING)
+
+
+def section_by_kind(kinds: Mapping[str, float]) -> str | None:
+    """The section of what instructs, plans or prefers; None where the questions decide."""
+    if kinds["instructs"] > 0.5:
+        return "instructions"
+    if kinds["of_another"] > 0.5:
+        return None
+    if kinds["plans"] > 0.5:
+        return "plans"
+    return "preferences" if kinds["prefers"] > 0.5 >= kinds["ended"] else None
+
+
+def section_by_questions(logits: Mapping[str, float]) -> str | None:
+    """The section whose questions a sentence states best; None where it states none."""
+    best = max(logits, key=lambda section: logits[section])
+    return best if logits[best] >= STATES_AT_ALL else None

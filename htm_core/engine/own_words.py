@@ -1,0 +1,78 @@
+"""What the reader understands of a user's own words: the sentences that a profile keeps, and what these replace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from ..models.readers import EmbeddedReader, embedded_reader
+from ..rules.profile import facts
+from ..rules.profile.facts import Fact, Stated
+from ..store.tidying import OwnWord
+from ..types import ProfileSource
+
+
+def facts_of(words: Sequence[OwnWord], known: Iterable[Stated]) -> list[tuple[UUID, Fact]]:
+    """The facts that a user's messages state, and which of those `known` they replace, each with the mention that says so.
+
+    Raises `ModelError` when the reader cannot be loaded.
+    """
+    reader = embedded_reader()
+    new = _stated(reader, words)
+    pairs = list(_pairs(new, list(known)))
+    likely = reader.replaced([(newer.fact.line, older.fact.line) for newer, older in pairs]) if pairs else []
+    ended = [
+        replace(newer, fact=replace(older.fact, value=newer.fact.slot, line="", retracts=True))
+        for (newer, older), probability in zip(pairs, likely, strict=True)
+        if probability >= facts.REPLACED
+    ]
+    found = {(each.source.mention_id, facts.key_of(each.fact), each.fact.retracts): each for each in (*new, *ended)}
+    return [(UUID(each.source.mention_id), each.fact) for each in found.values()]
+
+
+def _stated(reader: EmbeddedReader, words: Sequence[OwnWord]) -> list[Stated]:
+    own = [
+        word for word, of in zip(words, reader.kinds([each.content for each in words]), strict=True) if of["raw"] <= 0.5
+    ]
+    said = [(word, text) for word in own for text in facts.sentences(word.content)]
+    found, asked = [], []
+    for (word, text), kinds in zip(said, reader.kinds([text for _, text in said]), strict=True):
+        if not facts.says_nothing(kinds):
+            section = facts.section_by_kind(kinds)
+            if section is None:
+                asked.append((word, text))
+            else:
+                found.append(_fact(word, text, section))
+    passages = [("user", word.at, text) for word, text in asked]
+    logits = {name: reader.stated(questions, passages) for name, questions in facts.QUESTIONS.items()}
+    for place, (word, text) in enumerate(asked):
+        section = facts.section_by_questions({name: of[place] for name, of in logits.items()})
+        if section is not None:
+            found.append(_fact(word, text, section))
+    return found
+
+
+def _fact(word: OwnWord, text: str, section: str) -> Stated:
+    return Stated(
+        fact=Fact(section=section, slot=facts.slug(text), value=text, line=text),
+        source=ProfileSource(
+            mention_id=str(word.mention), node_id=str(word.node), session=None, at=word.at, seq=word.seq
+        ),
+    )
+
+
+def _pairs(new: Sequence[Stated], known: Sequence[Stated]) -> Iterable[tuple[Stated, Stated]]:
+    """Sentences of one section, the newer and the older of each pair, of which the reader says whether one replaces the other."""
+    others = [each for each in known if not each.fact.retracts]
+    for each in new:
+        section = [old for old in others if old.fact.section == each.fact.section and old.fact.slot != each.fact.slot]
+        for other in sorted(section, key=_when)[-facts.COMPARED :]:
+            older, newer = sorted((each, other), key=_when)
+            if older.source.mention_id != newer.source.mention_id:
+                yield newer, older
+        others.append(each)
+
+
+def _when(stated: Stated) -> tuple[object, ...]:
+    return (stated.source.at, stated.source.seq, stated.source.mention_id)
