@@ -133,9 +133,8 @@ def _print_lines(lines: tuple[ProfileLine, ...], *, most: int) -> None:
 
 
 def _line(line: ProfileLine) -> str:
-    due = f" (due {line.due.isoformat()})" if line.due else ""
     former = f" (before: {line.former[0].text})" if line.former else ""
-    return f"{line.text}{due}{former}"
+    return f"{line.text}{former}"
 
 
 LINES: Sequence[Column[ProfileLine]] = (
