@@ -75,6 +75,7 @@ def seen(memory: Memory, word: str) -> dict[str, bool]:
     return {what: word in str(each).lower() for what, each in found.items()}
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_what_stands_under_names_in_another_form_is_found_as_before(make: Make, database_url: str, tenant: str) -> None:
     with make(robot="plain", user="plain", session="plain") as memory:
         fill(memory, "boat")
