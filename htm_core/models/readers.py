@@ -115,10 +115,6 @@ def is_here() -> bool:
     return reader.FILE.exists() and weights.find() is not None
 
 
-def _probability(logit: float) -> float:
-    return 1 / (1 + math.exp(-logit))
-
-
 def _unloaded() -> LazyModel[Reader]:
     return LazyModel("all-MiniLM-L6-v2:reader", _load, kind="reader", meanwhile=MEANWHILE)
 
