@@ -3,8 +3,8 @@
     python -m benchmarks.train_relevance --longmemeval PATH [--locomo PATH] [--cache FILE]
 
 Fitted on this project's own facts (by group, and eight groups in one memory), on the paraphrases, and on LongMemEval's
-development questions when their path is given. LoCoMo (CC BY-NC) and the evaluators' dialogues are only measured on. The
-weights are printed as the two tables of the module. Each set weighs by the root of its right hits.
+development questions when their path is given. LoCoMo (CC BY-NC) and the evaluators' dialogues are only measured on. Each set
+weighs by the root of its right hits.
 """
 
 from __future__ import annotations
@@ -22,12 +22,9 @@ from benchmarks.recalled import ANSWERABLE, FOREIGN_KIND, Recalled, evaluator, f
 from benchmarks.retrieval import home
 from benchmarks.retrieval_measures import auc
 from benchmarks.retrieval_systems import CachedEmbedder
-from htm_core.rules.relevance import WITH_VECTOR, WORDS_ALONE, features, relevance
+from htm_core.rules.relevance import features, relevance
 from htm_core.types import Match
 
-WITH_VECTOR_FEATURES = tuple(name for name in WITH_VECTOR if name)
-WORDS_ALONE_FEATURES = tuple(name for name in WORDS_ALONE if name)
-RIDGE = 1.0
 Floats = NDArray[np.float64]
 
 
@@ -58,8 +55,8 @@ def main() -> None:
             cases = list(published(retrieval_sets.locomo(given.locomo)))
             measured["LoCoMo"] = list(recalled(cases, embedder=embedder))
     sets = list(fitted.values())
-    print("WITH_VECTOR:", fit(sets, WITH_VECTOR_FEATURES, alone=False))
-    print("WORDS_ALONE:", fit(sets, WORDS_ALONE_FEATURES, alone=True))
+    print("WITH_VECTOR:", fit(sets, alone=False))
+    print("WORDS_ALONE:", fit(sets, alone=True))
     for title, alone in (("with vectors", False), ("by words alone", True)):
         print(
             f"\nThe module's present weights, {title}. AUC of hits; of the right hit of a question against the best of"
@@ -69,44 +66,34 @@ def main() -> None:
             print(f"| {name:<24} | {separation(found, alone=alone)} | {reliability(found, alone=alone)} |")
 
 
-def fit(sets: Sequence[Sequence[Recalled]], names: Sequence[str], *, alone: bool) -> dict[str, float]:
-    """Fit a logistic regression by Newton's method, with a ridge on standardised features, and give its weights."""
+def fit(sets: Sequence[Sequence[Recalled]], *, alone: bool) -> list[float]:
+    """Fit a logistic regression by Newton's method, and give its constant and its weights; by words alone the first is 0."""
     inputs, labels, weights = [], [], []
     for found in sets:
-        x, y = table(found, names, alone=alone)
+        x, y = table(found, alone=alone)
         inputs.append(x)
         labels.append(y)
         weights.append(np.full(len(y), 1 / np.sqrt(max(1.0, y.sum()))))
     x, y, w = np.vstack(inputs), np.concatenate(labels), np.concatenate(weights)
-    w *= len(w) / w.sum()
-    centre, spread = x.mean(axis=0), np.maximum(x.std(axis=0), 1e-9)
-    z = np.column_stack([np.ones(len(x)), (x - centre) / spread])
-    ridge = np.diag([0.0, *[RIDGE] * len(names)])
-    beta = np.zeros(z.shape[1])
-    for _ in range(50):
-        p = 1 / (1 + np.exp(-z @ beta))
-        step = np.linalg.solve((z * (w * p * (1 - p))[:, None]).T @ z + ridge, z.T @ (w * (y - p)) - ridge @ beta)
-        beta += step
-        if np.abs(step).max() < 1e-8:
-            break
-    slopes = beta[1:] / spread
-    constant = beta[0] - float(slopes @ centre)
-    return {"": round(float(constant), 3)} | {
-        name: round(float(value), 3) for name, value in zip(names, slopes, strict=True)
-    }
+    used = [0, 2] if alone else [0, 1, 2]
+    line, x = np.zeros(len(used)), x[:, used]
+    for _ in range(30):
+        p = 1 / (1 + np.exp(-x @ line))
+        line += np.linalg.solve((x.T * (w * p * (1 - p))) @ x, x.T @ (w * (y - p)))
+    fitted = np.zeros(3)
+    fitted[used] = line.round(2)
+    return [float(weight) for weight in fitted]
 
 
-def table(found: Sequence[Recalled], names: Sequence[str], *, alone: bool) -> tuple[Floats, Floats]:
-    """Give the features of all hits, and whether each is right; `alone` leaves out hits that no word found."""
-    x, y = [], []
-    for row in found:
-        for place, hit in enumerate(row.recall):
-            if alone and not hit.match.matched_words:
-                continue
-            values = features(row.question, hit.match, hit.passage)
-            x.append([values[name] for name in names])
-            y.append(float(row.right(place)))
-    return np.array(x), np.array(y)
+def table(found: Sequence[Recalled], *, alone: bool) -> tuple[Floats, Floats]:
+    """Give 1 and the features of all hits, and whether each is right; `alone` leaves out hits that no word found."""
+    hits = [
+        (hit.match, row.right(place))
+        for row in found
+        for place, hit in enumerate(row.recall)
+        if hit.match.matched_words or not alone
+    ]
+    return np.array([(1.0, *features(match)) for match, _ in hits]), np.array([float(right) for _, right in hits])
 
 
 def estimates(row: Recalled, *, alone: bool) -> list[float]:
@@ -121,7 +108,7 @@ def estimates(row: Recalled, *, alone: bool) -> list[float]:
                 query_words=match.query_words,
                 passage_length=match.passage_length,
             )
-        found.append(0.0 if alone and not match.matched_words else relevance(row.question, match, hit.passage))
+        found.append(0.0 if alone and not match.matched_words else relevance(match))
     return found
 
 

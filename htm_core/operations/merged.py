@@ -8,7 +8,6 @@ from functools import partial
 from uuid import UUID
 
 from ..engine.engine import Engine
-from ..rules.relevance import relevance
 from ..store import nodes, tidying
 from ..store.search import RecallQuery
 from ..types import Hit, Mention
@@ -42,12 +41,12 @@ def as_one(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> list[Hit]
         best = found[0]
         standing = next((hit.node for hit in found if UUID(hit.node.id) == node), known.get(node, best.node))
         if len(found) > 1 or standing is not best.node:
-            best = _as_one(query, found, replace(best, node=standing))
+            best = _as_one(found, replace(best, node=standing))
         made.append(best)
     return made
 
 
-def _as_one(query: RecallQuery, found: Sequence[Hit], best: Hit) -> Hit:
+def _as_one(found: Sequence[Hit], best: Hit) -> Hit:
     said: dict[str, Mention] = {mention.id: mention for hit in found for mention in hit.mentions}
     mentions = sorted(said.values(), key=lambda mention: (mention.at, mention.seq), reverse=True)
     node = best.node
@@ -58,7 +57,4 @@ def _as_one(query: RecallQuery, found: Sequence[Hit], best: Hit) -> Hit:
         keys = dict.fromkeys(key for each in keyed for key in each.keys)
         node = replace(node, keys=tuple(sorted(keys)), version=max(each.version or 0 for each in keyed))
     best = replace(best, node=node, mentions=tuple(mentions))
-    if best.passage in node.content:
-        return best
-    shown = relevance(query.text, best.match, node.content, speakers=query.speakers)
-    return replace(best, passage=node.content, relevance=shown)
+    return best if best.passage in node.content else replace(best, passage=node.content)

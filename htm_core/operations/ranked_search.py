@@ -111,7 +111,7 @@ def _hit(
     return Hit(
         node=fields.node,
         score=score,
-        relevance=relevance(query.text, match, fields.passage, speakers=query.speakers),
+        relevance=relevance(match),
         vector_rank=ranks[0],
         text_rank=ranks[1],
         passage=fields.passage,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from . import answer_kinds
-
 # A mark within a word ends no sentence: "trip.txt", "3.5".
 _SENTENCE = re.compile(
     r"(?:[^.!?\u2026\u3002\uff01\uff1f\n]|(?<=\w)[.!?](?=\w))+[.!?\u2026\u3002\uff01\uff1f]*\s*|[.!?\u2026\u3002\uff01\uff1f]+\s*|\n+"
@@ -21,17 +19,16 @@ _COMMON = frozenset(
     )
 )
 STEM = 5  # characters of a word that must be the same: "moved" is near "moving"
-# What a sentence is worth beside words of the question, in such words: each other word, what it has of the kind that is asked for
-# (a time, a number), and that it asks itself. Chosen on development data: docs/why/relevance.md.
-OTHER_WORD, ANSWER_KIND, QUESTION = 0.1, 0.5, -1.0
+# What a sentence is worth beside words of the question, in such words: each other word, and that it asks itself.
+OTHER_WORD, QUESTION = 0.1, -1.0
 CUT = "\u2026"
 
 
 def excerpt(text: str, question: str, *, longest: int) -> str:
     """At most `longest` characters of a text: those sentences in a row that most probably hold the answer to a question.
 
-    Each word of the question counts once, other words a little, and so does a time or a number where one is asked for. A
-    sentence that asks counts against. What was left out is marked with an ellipsis; a text that fits is as it is.
+    Each word of the question counts once, other words a little, and a sentence that asks counts against. What was left out is
+    marked with an ellipsis; a text that fits is as it is.
     """
     if len(text) <= longest:
         return text
@@ -49,17 +46,13 @@ def shared_words(text: str, question: str) -> float:
 def _best_part(text: str, question: str, room: int) -> tuple[int, int]:
     """Where the best sentences in a row begin and end; the earlier ones of equals. A sentence that is too long is cut."""
     wanted = _stems(question)
-    asks_time, asks_number = answer_kinds.asks_a_time(question), answer_kinds.asks_a_number(question)
     sentences = list(_SENTENCE.finditer(text))
     common, worth = [], []
     for each in sentences:
         asks = each[0].rstrip().endswith(_QUESTION_MARKS)
         stems = set[str]() if asks else _stems(each[0])
         common.append(wanted & stems)
-        kinds = (asks_time and answer_kinds.names_a_time(each[0])) + (
-            asks_number and answer_kinds.names_a_number(each[0])
-        )
-        value = OTHER_WORD * len(stems) + ANSWER_KIND * kinds + QUESTION * asks
+        value = OTHER_WORD * len(stems) + QUESTION * asks
         worth.append(value * min(1.0, room / len(each[0])))  # of what is cut, only a part is shown
     best, part = float("-inf"), (0, min(room, len(text)))
     for first, begin in enumerate(sentences):
