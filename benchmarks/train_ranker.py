@@ -4,16 +4,12 @@
 
 Fitted on the training half of this project's own chats (benchmarks/chats) and, when their path is given, on LongMemEval's
 development questions. The dialogues are joined to two long ones, in which half of the statements end with a question back: in
-short ones most of what is said would be a candidate, and only the author's style would tell evidence from talk. They are asked with
-and without the names of their speakers, so that the ranker does not lean on names. The test half, LoCoMo (CC BY-NC) and the
-paraphrases are only measured on.
+short ones most of what is said would be a candidate, and only the author's style would tell evidence from talk. The weights that are
+installed were fitted without LongMemEval. The test half, LoCoMo (CC BY-NC) and the paraphrases are only measured on.
 
 The model is linear: the probability that a hit is the one that answers is the softmax of score and features, and each question
 counts once (listwise, as ListNet: Cao et al., 2007). A ridge pulls every weight but that of the score to 0. Divided by the weight
-of the score they are what is added to it. What is installed (`rules/ranking.py`) is the mean of two such fits on fewer chats, from
-before the dialogues from 11 on and the technical chats from 14 on were written; with more of them no set that is only measured on
-changes beyond its noise (docs/why/ranker.md). "Left out" is measured by leaving out one conversation at a time; the installed
-weights had seen some.
+of the score they are what is added to it. "Left out" is measured by leaving out one conversation at a time.
 """
 
 from __future__ import annotations
@@ -38,22 +34,15 @@ from benchmarks.retrieval_systems import CachedEmbedder, CaseMemory
 from htm_core import shutdown
 from htm_core.operations import ranked_search
 from htm_core.rules.limits import RESULTS
-from htm_core.rules.ranking import FEATURES, TRAITS, WEIGHTS, Weights
+from htm_core.rules.ranking import WEIGHTS
 from htm_core.rules.scoring import Candidates, Scored, ScoringQuery, best_candidates
-from htm_core.rules.text.question_kinds import kinds_of
 from htm_core.store import candidates
 from htm_core.store.candidates import FoundCandidates
 from htm_core.store.connection import Reader
 from htm_core.store.search import RecallQuery
 
-# What counts more, or less, for questions of a kind.
-OF_A_KIND = (
-    "when:time_named", "when:only_asks", "when:coverage", "number:number", "where:name", "who:name", "list:name", "list:names",
-    "list:nearness", "course:by_user", "course:nearness", "course:coverage", "course:first_person", "own:by_user",
-    "own:by_assistant", "own:first_person", "own:wish", "advice:wish", "advice:by_user", "inference:nearness",
-)  # fmt: skip
-COLUMNS = ("score", *FEATURES, *TRAITS, *OF_A_KIND)
-INSTALLED = np.array([1.0, *(WEIGHTS.get(name, 0.0) for name in COLUMNS[1:])])
+COLUMNS = ("score", *WEIGHTS)
+INSTALLED = np.array([1.0, *WEIGHTS.values()])
 # The dialogues that are joined: with about as many messages as a long chat between friends has.
 JOINED = (
     ("07", "05", "09", "01"), ("08", "06", "10", "02", "03"), ("12", "13", "14", "15", "11"),
@@ -63,9 +52,9 @@ JOINED = (
 OTHERS = 4  # sessions of LongMemEval beside those with evidence
 TWICE = ("technical chats", "LongMemEval")  # sets of fewer questions, which count twice
 CANDIDATES = 30  # around so many of the best, what was said before and after is a candidate, too
-NOTHING = Weights([0.0] * len(FEATURES), [0.0] * len(TRAITS))  # the installed weights choose no candidate
+NOTHING = 1e-9  # of the ranker, which then chooses no candidate and still says what it weighs
 RIDGE = 100.0
-RIDGE_OF_SCORE, PRIOR_OF_SCORE = 2.0, 20.0
+RIDGE_OF_SCORE, PRIOR_OF_SCORE = 20.0, 40.0
 STEPS = 100  # of Newton's method at most; some ten are needed
 ENOUGH = 1e-6  # by this share of the loss a step must make it smaller, or it was the last
 SHOWN = ("fraction@10", "fraction@5", "any@1", "mrr")
@@ -126,7 +115,6 @@ def sets(given: argparse.Namespace) -> tuple[dict[str, list[Case]], dict[str, li
     ]
     fitted = {
         "dialogues": dialogues,
-        "dialogues without names": [retrieval_sets.without_names(case) for case in dialogues],
         "technical chats": list(chats.chats(kind=chats.TECHNICAL, half=chats.TRAINING)),
     }
     if given.longmemeval:
@@ -171,7 +159,7 @@ def _asked(
 
     def best(nodes: Candidates, query: ScoringQuery, *, limit: int) -> list[Scored]:
         # The installed weights choose no candidate, and none is left out.
-        every = replace(query, ranking=NOTHING, min_score=0.0)
+        every = replace(query, ranker=NOTHING, min_score=0.0)
         found.append((nodes, choose(nodes, every, limit=len(nodes.nodes))))
         return choose(nodes, query, limit=limit)
 
@@ -179,25 +167,18 @@ def _asked(
     with mock.patch.object(candidates, "find", find), mock.patch.object(ranked_search, "best_candidates", best):
         held.memory.recall(question, hold=False)
     nodes, scored = found[-1]
-    kinds = set(kinds_of(question))
     return Asked(
         conversation=held.case.name.removesuffix(" without names"),
         gold=gold,
         units=[units[str(nodes.nodes[each.place])] for each in scored],
-        rows=np.array([row(each.score, each.features, kinds) for each in scored]),
+        rows=np.array([row(each.score, each.features) for each in scored]),
         counts=counts,
     )
 
 
-def row(score: float, weighed: Sequence[float | None] | None, kinds: set[str]) -> list[float]:
-    """What is weighed of one hit, by `COLUMNS`: the features, the traits by their bits, and those of the question's kinds."""
-    if weighed is None:  # no conversation was found
-        return [score] + [0.0] * (len(COLUMNS) - 1)
-    values = {"score": score} | dict(zip(FEATURES, (value or 0.0 for value in weighed[:-1]), strict=True))
-    bits = int(weighed[-1] or 0)
-    values |= {name: float(bits >> place & 1) for place, name in enumerate(TRAITS)}
-    crossed = [float(kind in kinds) * values[name] for kind, _, name in (each.partition(":") for each in OF_A_KIND)]
-    return [values[name] for name in COLUMNS[: -len(OF_A_KIND)]] + crossed
+def row(score: float, features: Sequence[float] | None) -> list[float]:
+    """What is weighed of one hit, by `COLUMNS`; nothing but the score where no conversation was found."""
+    return [score, *(features or [0.0] * len(WEIGHTS))]
 
 
 def fit(asked: Sequence[Asked], *, ridge: float = RIDGE) -> Floats:

@@ -249,7 +249,7 @@ def reindex(common: CommonOptions) -> None:
     if common.json:
         print_json(done)
         return
-    shown = f"{done.passages:,}, of which {done.renewed:,} were renewed and {done.described:,} got their traits"
+    shown = f"{done.passages:,}, of which {done.renewed:,} were renewed"
     stdout_console().print(key_value_table([("tenant", done.tenant), ("passages", shown)]))
 
 

@@ -22,10 +22,9 @@ from ..rules.text.markdown import Chunk
 from ..rules.text.passages import lexical_text, split
 from ..rules.text.readable import Readable, is_markdown
 from ..rules.text.thoughts import without_thoughts
-from ..rules.text.traits import traits, without_wishes
 from ..rules.timeframes.validity import find_validity, read_validity
 from ..rules.times import expiry_of, length_for, one_span
-from ..rules.trust import MOST_TRUSTED, check_source, check_trust, is_trusted_speaker
+from ..rules.trust import check_source, check_trust
 from ..settings import Settings
 from ..store.records import Entry, PassageDraft
 from ..types import Draft, TokenCounter, Window
@@ -90,8 +89,7 @@ class Preparer:
         role = None if draft.role is None else validation.check_role(draft.role)
         source = None if draft.source is None else check_source(draft.source)
         trust = None if draft.trust is None else check_trust(draft.trust)
-        wishes = is_trusted_speaker(source, role) and trust in (None, MOST_TRUSTED)
-        pieces = () if empty else self._pieces(content, wishes=wishes)
+        pieces = () if empty else self._pieces(content)
         given = (None if draft.vector is None else validation.check_vector(draft.vector),)
         at = now if draft.at is None else validation.check_time(draft.at)
         valid, valid_words = self._validity(draft, at=at)
@@ -175,15 +173,13 @@ class Preparer:
             span = one_span(windows_at(given, at, settings=self.settings), given)
         return span, given if span is not None and isinstance(given, str) else None
 
-    def _pieces(self, content: str, *, wishes: bool) -> tuple[PassageDraft, ...]:
-        """The passages of a content; `wishes` says whether it may hold preferences and standing instructions."""
+    def _pieces(self, content: str) -> tuple[PassageDraft, ...]:
         return tuple(
             PassageDraft(
                 id=self.new_id(),
                 starts=span.start,
                 stops=span.stop,
                 words=lexical_text(text),
-                traits=traits(text) if wishes else without_wishes(traits(text)),
             )
             for span in split(content)
             for text in [content[span.start : span.stop]]

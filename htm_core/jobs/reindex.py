@@ -17,18 +17,16 @@ BATCH = 500  # passages of one transaction
 class Reindexed:
     """The result of a reindexing; `htm reindex --json` prints these fields.
 
-    `passages` is how many there were, `renewed` of how many the words were, `described` how many got traits, which the
-    ranker weighs, or other ones.
+    `passages` is how many there were, `renewed` of how many the words were.
     """
 
     tenant: str
     passages: int
     renewed: int
-    described: int
 
 
 def reindex(database: Database, *, tenant: str, progress: Callable[[int], None] | None = None) -> Reindexed:
-    """Renew the words of a tenant's memories and documents, and the traits of memories, in short transactions, one after the other.
+    """Renew the words of a tenant's memories and documents, in short transactions, one after the other.
 
     What is up to date already is only read, so an interrupted run is simply run again. `progress` is called with the number of
     passages that were looked at so far. Raises `NotFound` for an unknown tenant, and `StorageError`.
@@ -40,10 +38,9 @@ def reindex(database: Database, *, tenant: str, progress: Callable[[int], None] 
             seen, renewed = seen + batch.seen, renewed + batch.renewed
             if progress is not None:
                 progress(seen)
-    described = sum(batch.renewed for batch in _batches(partial(store.describe, database, tenant)))
     if renewed:
         store.queue_count(database, tenant)
-    return Reindexed(tenant=tenant, passages=seen, renewed=renewed, described=described)
+    return Reindexed(tenant=tenant, passages=seen, renewed=renewed)
 
 
 def _batches(renew: Callable[..., store.Batch]) -> Iterator[store.Batch]:

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from ..engine.engine import Engine
 from ..errors import ModelError
-from ..rules.ranking import Weights, weights_for
 from ..rules.text import query_signals
 from ..rules.text.passages import lexical_query
 from ..rules.text.phrases import quoted_phrases
@@ -51,13 +50,13 @@ def complete(engine: Engine, query: RecallQuery, *, speakers: Mapping[str, str] 
         embedding=embedding,
         degraded=degraded,
         vector_share=VECTOR_SHARE * max(LEAST_READABLE, engine.embedder.readable(query.text)),
-        ranking=_ranking(engine, query, embedding),
+        ranker=_ranker(engine, query, embedding),
     )
 
 
 def without_embedding(query: RecallQuery, why: str) -> RecallQuery:
     """The query for a search by words alone."""
-    return replace(query, embedding=None, ranking=None, degraded=_words_alone(why))
+    return replace(query, embedding=None, ranker=0.0, degraded=_words_alone(why))
 
 
 def name_forms(query: RecallQuery) -> dict[str, str]:
@@ -84,9 +83,7 @@ def _embed(engine: Engine, query: RecallQuery, *, written: Sequence[str]) -> tup
         return None, f"Only words were searched, since the embedder {query.model} failed: {error}"
 
 
-def _ranking(engine: Engine, query: RecallQuery, embedding: Sequence[float] | None) -> Weights | None:
-    """What the ranker weighs by; None where it has learned nothing: it compares meaning and words, and the sum of their parts."""
-    if embedding is None or query.words is None or engine.settings.fusion == "ranks":
-        return None
-    share = query.signal_weights.ranker
-    return weights_for(query.text, share=share) if share else None
+def _ranker(engine: Engine, query: RecallQuery, embedding: Sequence[float] | None) -> float:
+    """The weight of the ranker; 0 where it has learned nothing: it compares meaning and words, and the sum of their parts."""
+    learned = embedding is not None and query.words is not None and engine.settings.fusion == "scores"
+    return query.signal_weights.ranker if learned else 0.0

@@ -28,12 +28,10 @@ class SearchResult:
 
     `similar_words` has the query's doubtful words that no memory has, each with what memories have instead and how often.
     `without_direction` are the ids of nodes whose vector an embedder made of zeros: only words find them.
-    `features` has for each hit what the ranker weighed, and the traits of its passage after it; None without a ranker.
     """
 
     hits: list[Hit]
     known_speakers: Sequence[str] | None
-    features: list[Sequence[float] | None]
     similar_words: Mapping[str, Similar] = field(default_factory=dict)
     without_direction: frozenset[str] = frozenset()
     beside: SeenBeside | None = None
@@ -54,7 +52,7 @@ def ranked_search(read: Reader, query: RecallQuery) -> SearchResult:
         signals=query.signal_weights,
         speaker=query.speakers[0] if len(query.speakers) == 1 else None,
         moments=query.moments,
-        ranking=query.ranking,
+        ranker=query.ranker,
         min_score=query.min_score,
         words_alone=query.mode == "text",
     )
@@ -76,11 +74,10 @@ def ranked_search(read: Reader, query: RecallQuery) -> SearchResult:
         )
         ranks = _rank(nodes.vector_ranks[score.place]), _rank(nodes.text_ranks[score.place])
         hits.append(_hit(query, each, score=score.score, parts=score.parts, match=match, ranks=ranks))
-    features = [scored[each.place].features for each in fields]
     # What waits for its vector has a score in its place; see `recall_candidates`.
     undirected = np.isnan(nodes.cosines) & (nodes.vector_scores == 0) & (nodes.text_scores > 0)
     without = frozenset(str(nodes.nodes[place]) for place in undirected.nonzero()[0])
-    return SearchResult(hits, found.known_speakers, features, found.similar_words, without, found.beside)
+    return SearchResult(hits, found.known_speakers, found.similar_words, without, found.beside)
 
 
 def _rank(rank: float) -> int | None:
@@ -96,7 +93,7 @@ def _neighbours(read: Reader, query: RecallQuery) -> SearchResult:
         match = Match(cosine=each.cosine, passage_length=each.fields.passage_length)
         ranks = (each.rank, None)
         hits.append(_hit(query, each.fields, score=score, parts={"vector": score}, match=match, ranks=ranks))
-    return SearchResult(hits, None, [None] * len(hits), beside=beside)
+    return SearchResult(hits, None, beside=beside)
 
 
 def _hit(

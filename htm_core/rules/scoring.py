@@ -27,8 +27,7 @@ import numpy.typing as npt
 
 from ..settings import Signals
 from ..types import Window
-from .ranking import Weights
-from .text.traits import Trait
+from .ranking import CONSTANT, WEIGHTS
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -57,8 +56,8 @@ class Candidates:
     All lists of nodes belong together, and so do those of mentions; `node_of` has the place of each mention's node. Ranks and
     cosines are NaN where there is none. `term_weights` (nodes, 1 + terms) is how much of the best score each term of the query
     makes in a passage, `tag_weights` the same of the words in a node's tags. `passes` says whether a node passes the filters
-    itself, or only stands beside one that does. `standing` marks what somebody wants once and for all. `uses` is the importance
-    and use of each node, where they count. `conversations` numbers the sessions of mentions, `times` are in seconds since 1970.
+    itself, or only stands beside one that does. `uses` is the importance and use of each node, where they count. `conversations`
+    numbers the sessions of mentions, `times` are in seconds since 1970.
     """
 
     vector_weight: float
@@ -71,11 +70,9 @@ class Candidates:
     vector_scores: Array
     text_scores: Array
     node_lengths: Array
-    traits: Integers
     term_weights: Array
     tag_weights: Array | None = None
     passes: Booleans | None = None
-    standing: Booleans | None = None
     uses: Array | None = None
     node_of: Integers
     conversations: Integers
@@ -92,8 +89,8 @@ class ScoringQuery:
     """What a query asks for beside its meaning and its words.
 
     `by_meaning` and `by_words` say what was searched for, `speaker` is the one speaker that it names, `moments` are the times.
-    `ranking` is what the ranker weighs by; without it nothing is added. With `words_alone` a candidate without any of the words is
-    none.
+    So much of what the ranker says counts as `ranker` says, from 0 to 1. With `words_alone` a candidate without any of the words
+    is none.
     """
 
     by_meaning: bool
@@ -101,7 +98,7 @@ class ScoringQuery:
     signals: Signals
     speaker: str | None = None
     moments: Sequence[Window] = ()
-    ranking: Weights | None = None
+    ranker: float = 0.0
     min_score: float = 0.0
     words_alone: bool = False
 
@@ -110,7 +107,7 @@ class ScoringQuery:
 class Scored:
     """A candidate with its score; `place` is its place among the candidates' nodes, `parts` what the score is made of.
 
-    `features` is what the ranker weighed, and the traits of the passage after it; None without a ranker.
+    `features` is what the ranker weighed, in the order of its weights; None where it says nothing.
     """
 
     place: int
@@ -139,7 +136,9 @@ def best_candidates(found: Candidates, query: ScoringQuery, *, limit: int) -> li
     matched = (found.term_weights[:, 1:] > 0).sum(axis=1)[place]
     distance = np.where(np.isnan(found.cosines), math.inf, -found.cosines)[place]
     features = _features(found, query, best, scores, parts, matched, distance)
-    raised = scores if features is None else scores + _weigh(features, found.traits[place], query.ranking)
+    raised = scores
+    if features is not None:  # BLAS would wake its threads for these small sums
+        raised = scores + query.ranker * (CONSTANT + (features * list(WEIGHTS.values())).sum(axis=1))
     whole = scores if features is None else _bounded(raised, scores)
     parts["ranker"] = whole - scores
     final = _below_all_words(whole, matched, asked=min(found.query_words, found.term_weights.shape[1] - 1))
@@ -147,8 +146,6 @@ def best_candidates(found: Candidates, query: ScoringQuery, *, limit: int) -> li
     if query.words_alone:
         scores = np.where(matched > 0, scores, 0.0)
     counts = scores > 0 if query.by_words else np.ones(len(scores), dtype=np.bool_)
-    if found.standing is not None and not query.words_alone:
-        counts |= found.standing[place] & (final > 0)
     order = np.lexsort((place, distance, -raised, -final))
     kept = order[(counts & (final >= query.min_score))[order]][:limit]
     names, chosen = list(parts), np.column_stack(list(parts.values()))[kept].tolist()
@@ -158,7 +155,7 @@ def best_candidates(found: Candidates, query: ScoringQuery, *, limit: int) -> li
             score=float(final[row]),
             parts=dict(zip(names, values, strict=True)),
             matched=int(matched[row]),
-            features=None if features is None else [*features[row].tolist(), int(found.traits[place[row]])],
+            features=None if features is None else features[row].tolist(),
         )
         for row, values in zip(kept.tolist(), chosen, strict=True)
     ]
@@ -318,67 +315,54 @@ def _features(
     best: Integers,
     scores: Array,
     parts: Mapping[str, Array],
-    matched: npt.NDArray[np.int_],
+    matched: Integers,
     distance: Array,
 ) -> Array | None:
-    """What the ranker weighs of each node (nodes, features), in the order of `ranking.FEATURES`.
+    """Return what the ranker weighs of each node (nodes, features), in the order of its weights.
 
-    That is how it stands among the others, what it has in common with the query, what stands beside it, and who said it. The
-    ranker was learned from conversations: where none was found it has nothing to say.
+    That is what it has in common with the query, its place, what stands beside it, and who said it. The ranker was learned from
+    conversations: where none was found it has nothing to say.
     """
     spoken = found.in_conversation[best]
-    if query.ranking is None or not spoken.any():
+    if not query.ranker or not spoken.any():
         return None
     place = found.node_of[best]
     first = np.empty(len(place))
     first[np.lexsort((place, distance, -scores))] = np.arange(1, len(place) + 1)
-    near, coverage = found.vector_scores[place], found.text_scores[place]
-    conversation, roles = found.conversations[best], found.roles[best]
-    places = _places(found)[best]
+    near, coverage = FULL_COSINE * found.vector_scores[place], found.text_scores[place]
+    conversation, places = found.conversations[best], _places(found)[best]
     ordered = _in_order(places, np.arange(len(place)))
     before, after = _at(places - 1, ordered), _at(places + 1, ordered)
-    # The last is silence: what stands at -1.
-    beside = np.zeros((4, len(place) + 1))
-    beside[0, :-1], beside[1, :-1], beside[2, :-1] = scores, near, coverage
-    beside[3, :-1] = found.traits[place] & Trait.QUESTION > 0
-    scores_before, near_before, covered_before, asked_before = beside[:, before]
-    near_before = FULL_COSINE * near_before
-    asked_before = spoken * asked_before
-    return _columns(
-        [
-            scores.max() - scores,
-            FULL_COSINE * near,
-            _share_of_best(near),
-            coverage,
-            _share_of_best(coverage),
-            matched / max(1, found.query_words),
-            np.isnan(found.vector_ranks[place]),
-            np.isnan(found.text_ranks[place]),
-            np.log(first),
-            1 / first,
-            parts["context"],
-            parts["speaker"],
-            parts["time"],
-            spoken * np.bincount(conversation, weights=1 / first)[conversation],
-            spoken * np.bincount(conversation)[conversation],
-            spoken * scores_before,
-            spoken * beside[0, after],
-            roles == "user",
-            roles == "assistant",
-            spoken * near_before,
-            spoken * covered_before,
-            asked_before * near_before,
-            asked_before * covered_before,
-        ]
-    )
-
-
-def _columns(columns: Sequence[npt.NDArray[Any]]) -> Array:
-    """Lists of numbers as the columns of an array: with so few numbers, in half the time that numpy's own function takes."""
-    table = np.empty((len(columns[0]), len(columns)))
-    for place, column in enumerate(columns):
-        table[:, place] = column
+    features: dict[str, npt.NDArray[Any]] = {
+        "nearness": near,
+        "coverage": coverage,
+        "share_of_words": matched / max(1, found.query_words),
+        "by_words_alone": np.isnan(found.vector_ranks[place]),
+        "by_vector_alone": np.isnan(found.text_ranks[place]),
+        "log_place": np.log(first),
+        "first_places": 1 / first,
+        "context": parts["context"],
+        "speaker": parts["speaker"],
+        "by_assistant": found.roles[best] == "assistant",
+        "said_before": spoken * _beside(scores, before),
+        "said_after": spoken * _beside(scores, after),
+        "near_before": spoken * _beside(near, before),
+        "covered_before": spoken * _beside(coverage, before),
+        "hits_of_conversation": spoken * np.bincount(conversation, weights=1 / first)[conversation],
+        "count_of_conversation": spoken * np.bincount(conversation)[conversation],
+    }
+    table = np.empty(
+        (len(place), len(WEIGHTS))
+    )  # with so few numbers, in half the time that numpy's own function takes
+    for column, name in enumerate(WEIGHTS):
+        table[:, column] = features[name]
     return table
+
+
+def _beside(values: Array, at: Integers) -> Array:
+    """Return the values at other places; 0 where there is none, at -1."""
+    found: Array = np.append(values, 0.0)[at]
+    return found
 
 
 def _bounded(raised: Array, scores: Array) -> Array:
@@ -400,16 +384,3 @@ def _below_all_words(scores: Array, matched: Integers, *, asked: int) -> Array:
         return scores
     below: Array = np.where(matched == 0, np.minimum(scores, BELOW * scores[complete].max()), scores)
     return below
-
-
-def _share_of_best(values: Array) -> Array:
-    best = values.max()
-    return values / best if best else np.zeros_like(values)
-
-
-def _weigh(features: Array, traits: Integers, ranking: Weights | None) -> Array:
-    """What the ranker adds to each score. The sums are small, and BLAS would wake its threads for them."""
-    assert ranking is not None  # where there are features
-    bits = traits[:, None] >> np.arange(len(ranking.traits)) & 1
-    added: Array = (features * ranking.features).sum(axis=1) + (bits * ranking.traits).sum(axis=1)
-    return added

@@ -12,20 +12,18 @@ from uuid import UUID
 from psycopg.types.multirange import TimestamptzMultirange
 from psycopg.types.range import TimestamptzRange
 
-from ..rules.text.traits import Trait
 from ..rules.trust import source_of, trust_of
 from ..types import DEFAULT_IMPORTANCE, Mention, Node, Source, Window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassageDraft:
-    """One passage of a content: its position, its text as the lexical index gets it, and what it is like."""
+    """One passage of a content: its position, and its text as the lexical index gets it."""
 
     id: UUID
     starts: int
     stops: int
     words: str
-    traits: Trait
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

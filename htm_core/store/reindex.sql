@@ -16,25 +16,6 @@ renewed as (
 select (select id from batch order by id desc limit 1) as last, (select count(*) from batch) as seen,
        (select count(*) from renewed) as renewed
 
--- name: described
--- Of the next passages the texts, their traits as far as somebody has written them, and whether they may hold wishes.
-with batch as materialized (
-  select p.id, p.node_id, p.body, p.starts, p.stops, p.traits from passages p
-  where p.tenant = this_tenant() and (%(after)s::uuid is null or p.id > %(after)s::uuid)
-  order by p.id limit %(limit)s)
-select (select id from batch order by id desc limit 1) as last, (select count(*) from batch) as seen,
-       array_agg(b.id) as ids, array_agg(b.traits) as traits,
-       -- Whether a user said it, or the program without a role (rules/trust.py): only then it may be a wish.
-       array_agg(exists (select from mentions m where m.tenant = this_tenant() and m.node_id = b.node_id and m.forgotten_at is null
-                           and (coalesce(m.source, m.role, 'user') = 'user' and coalesce(m.role, 'user') = 'user'))) as wishes,
-       array_agg(coalesce(b.body, (select substr(n.content, b.starts + 1, b.stops - b.starts) from nodes n
-                                   where n.tenant = this_tenant() and n.id = b.node_id))) as texts
-from batch b
-
--- name: describe
-update passages p set traits = g.traits from unnest(%(ids)s::uuid[], %(traits)s::int[]) g(id, traits)
-where p.tenant = this_tenant() and p.id = g.id
-
 -- name: documents
 with batch as materialized (
   select p.document, p.ordinal, p.collection, p.lexemes, p.weights from document_passages p

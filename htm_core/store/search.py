@@ -11,7 +11,6 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from ..rules.ranking import Weights
 from ..rules.text.asked import AskedParts
 from ..rules.text.spelling import RIGHT, Doubtful
 from ..settings import Signals
@@ -78,7 +77,7 @@ class RecallQuery:
     limited to; `at_any_time` is the same query without them, for when they hold no answer. `words` is what the lexical arm
     searches for, `embedding` what the vector arm compares with; an arm without its part does not run. Each arm brings `pool`
     candidates, and the vector's score counts for `vector_share` beside the words'. `forms` are the words that may be names.
-    `ranking` is what the ranker weighs by; without it nothing is added to the score. `doubtful` are words that memories may
+    So much of what the ranker says is added to the score as `ranker` says. `doubtful` are words that memories may
     spell otherwise, `added` those that are searched for beside the text. `asked` is what a long query asks, where `text` is the
     first of its parts; None where the text is all of it. `then` are the times that it asks about, where they are over;
     `asks_a_time_alone` says that it names nothing else, and that they count from now, as "yesterday" does. `corrections` has
@@ -105,7 +104,7 @@ class RecallQuery:
     at_any_time: RecallQuery | None = None
     speakers: Sequence[str] = ()
     forms: Sequence[str] = ()
-    ranking: Weights | None = None
+    ranker: float = 0.0
     words: str | None = None
     phrases: Sequence[str] = ()
     doubtful: Doubtful = RIGHT

@@ -10,7 +10,6 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from ..rules.text.traits import WISHES
 from ..types import DEFAULT_IMPORTANCE, Node
 from . import forgetting, jobs, keys, mentions, nodes, quotes, tags, tenants
 from .connection import Queued
@@ -204,15 +203,10 @@ def _insert(
 ) -> Queued:
     """Have the nodes of `said` that do not exist yet written, with their passages and embed jobs, and the fresh mentions in order.
 
-    With `unless_known` nothing is where a session knows the id of one. A wish of a user is a node's, whoever says it first.
+    With `unless_known` nothing is where a session knows the id of one.
     """
     first = _first(said)
-    wishes = {entry.node: entry.pieces for entry in said if any(piece.traits & WISHES for piece in entry.pieces)}
-    pieces = [
-        (entry.node, ordinal, piece)
-        for entry in first
-        for ordinal, piece in enumerate(wishes.get(entry.node, entry.pieces))
-    ]
+    pieces = [(entry.node, ordinal, piece) for entry in first for ordinal, piece in enumerate(entry.pieces)]
     return connection.queue(
         load("write")["insert"],
         {
@@ -235,7 +229,6 @@ def _insert(
             "starts": [piece.starts for _, _, piece in pieces],
             "stops": [piece.stops for _, _, piece in pieces],
             "bodies": [piece.words for _, _, piece in pieces],
-            "traits": [int(piece.traits) for _, _, piece in pieces],
             "sessions": [entry.session for entry in fresh],
             "external": [entry.external_id for entry in fresh],
             "ats": [entry.at for entry in fresh],

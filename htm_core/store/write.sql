@@ -6,5 +6,5 @@ select new_nodes, new_metadata, waiting, unwritten from write_entries(
   %(passages)s::uuid[], %(passage_nodes)s::uuid[], %(ordinals)s::int[], %(starts)s::int[], %(stops)s::int[], %(bodies)s::text[],
   %(ids)s::uuid[], %(nodes)s::uuid[], %(sessions)s::text[], %(external)s::text[], %(roles)s::text[], %(names)s::text[],
   %(ats)s::timestamptz[], %(keys)s::text[], %(contents)s::text[], %(metadatas)s::jsonb[], %(payloads)s::bytea[], %(logged)s::boolean[],
-  %(traits)s::int[], %(valid)s::tstzrange[], %(valid_words)s::text[], %(expires)s::timestamptz[], %(sources)s::text[],
+  %(valid)s::tstzrange[], %(valid_words)s::text[], %(expires)s::timestamptz[], %(sources)s::text[],
   %(trust)s::smallint[], %(unless_known)s)

@@ -45,7 +45,6 @@ def test_reindex_says_how_many_passages_it_renewed(htm: Htm) -> None:
         "tenant": htm("stats", "--json").json["tenant"],
         "passages": 1,
         "renewed": 0,
-        "described": 0,
     }
     assert "1, of which 0 were renewed" in htm("reindex").out
     assert htm("reindex", "--tenant", "nobody-here").code == 3

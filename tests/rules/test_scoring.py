@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.rules.ranking import FEATURES, weights_for
+from htm_core.rules.ranking import WEIGHTS
 from htm_core.rules.scoring import (
     ADDED_IN_FULL_TO,
     Candidates,
@@ -24,13 +24,10 @@ from htm_core.rules.scoring import (
     nearness,
     weeks_outside,
 )
-from htm_core.rules.text.traits import Trait
 from htm_core.settings import Signals
 from htm_core.types import Window
 
-QUESTION = "Which books did Ann read in May?"
 MAY = Window(start=datetime(2026, 5, 1, tzinfo=UTC), stop=datetime(2026, 6, 1, tzinfo=UTC))
-LOUD = weights_for(QUESTION)
 SILENT = Signals(**dict.fromkeys(Signals.model_fields, 0.0))
 
 
@@ -58,7 +55,6 @@ def candidates(draw: st.DrawFn) -> Candidates:
         vector_scores=np.nan_to_num(np.minimum(1, cosines / 0.8)),
         text_scores=np.minimum(1.0, weights.sum(axis=1)),
         node_lengths=random.integers(1, 300, count).astype(float),
-        traits=random.integers(0, 4096, count),
         term_weights=weights,
         node_of=np.concatenate([np.arange(count), random.integers(0, count, said - count)]),
         conversations=conversations,
@@ -74,7 +70,7 @@ def candidates(draw: st.DrawFn) -> Candidates:
 def asked(*, ranked: bool = True, **options: object) -> ScoringQuery:
     given: dict[str, object] = {
         "by_meaning": True, "by_words": True, "signals": Signals(), "speaker": "Ann", "moments": [MAY],
-        "ranking": weights_for(QUESTION) if ranked else None,
+        "ranker": float(ranked),
     }  # fmt: skip
     return ScoringQuery(**(given | options))  # type: ignore[arg-type]
 
@@ -91,8 +87,7 @@ def test_a_score_is_from_0_to_1_and_its_parts_add_up_to_it(found: Candidates) ->
 @given(candidates(), st.floats(1, 2))
 def test_the_best_hits_keep_their_order_however_much_is_added_to_them(found: Candidates, times: float) -> None:
     """With weights so many times as large, more would come to 1 and more. No score reaches it, and none meets another one there."""
-    loud = replace(LOUD, features=[times * each for each in LOUD.features])
-    best = best_candidates(found, asked(ranking=loud), limit=50)
+    best = best_candidates(found, asked(ranker=times), limit=50)
     high = [each.score for each in best if each.features is not None and each.score > ADDED_IN_FULL_TO]
     assert all(one > other for one, other in pairwise(high))
     assert all(score < 1 for score in high)
@@ -158,7 +153,6 @@ def test_a_conversation_far_away_changes_no_score_without_the_ranker(found: Cand
                 "vector_scores",
                 "text_scores",
                 "node_lengths",
-                "traits",
             )
         },
         term_weights=np.vstack([found.term_weights, found.term_weights[:1]]),
@@ -176,32 +170,25 @@ def test_a_conversation_far_away_changes_no_score_without_the_ranker(found: Cand
 
 
 @given(candidates())
-def test_the_ranker_weighs_as_many_features_as_it_has_weights(found: Candidates) -> None:
-    for each in best_candidates(found, asked(), limit=50):
-        assert each.features is None or len(each.features) == len(FEATURES) + 1
-        if found.in_conversation.all() or not found.in_conversation.any():
-            assert (each.features is None) == (not found.in_conversation.any())
-
-
-@given(candidates())
-def test_what_follows_a_question_is_weighed_by_how_well_that_question_fits(found: Candidates) -> None:
-    """Each node said once, one after the other: "near_question_before" is the nearness of the message before, if that asks."""
+def test_the_ranker_weighs_what_was_said_in_conversations_and_by_what_stands_beside_it(found: Candidates) -> None:
+    """Each node said once, one after the other: "near_before" is the nearness of the message before."""
     count = len(found.nodes)
+    spoken = bool(found.in_conversation[0])
     found = replace(
         found, node_of=np.arange(count), conversations=np.zeros(count, dtype=np.int64), seqs=np.arange(1, count + 1),
-        in_conversation=np.ones(count, dtype=np.bool_),
+        in_conversation=np.full(count, spoken),
         **{name: getattr(found, name)[:count] for name in ("has_session", "roles", "names", "times")},
     )  # fmt: skip
     for each in best_candidates(found, asked(), limit=50):
-        assert each.features is not None
-        weighed = dict(zip(FEATURES, each.features[:-1], strict=True))
-        asks = each.place > 0 and bool(found.traits[each.place - 1] & Trait.QUESTION)
-        near = 0.8 * float(found.vector_scores[each.place - 1]) if each.place else 0.0
-        covered = float(found.text_scores[each.place - 1]) if each.place else 0.0
-        assert weighed["near_before"] == pytest.approx(near)
-        assert weighed["covered_before"] == pytest.approx(covered)
-        assert weighed["near_question_before"] == pytest.approx(near if asks else 0.0)
-        assert weighed["covered_question_before"] == pytest.approx(covered if asks else 0.0)
+        assert (each.features is not None) == spoken
+        if each.features is None:
+            assert each.parts["ranker"] == 0
+            continue
+        weighed = dict(zip(WEIGHTS, each.features, strict=True))
+        before = each.place - 1
+        assert weighed["near_before"] == pytest.approx(0.8 * float(found.vector_scores[before]) if each.place else 0.0)
+        assert weighed["covered_before"] == pytest.approx(float(found.text_scores[before]) if each.place else 0.0)
+        assert weighed["by_assistant"] == (found.roles[each.place] == "assistant")
 
 
 def test_a_lone_word_counts_less_than_the_same_weight_of_two() -> None:

@@ -138,7 +138,7 @@ def _seen(memory: Memory) -> dict[str, Any]:
         "recalls": [
             [
                 [hit.content, round(hit.score, 4), [each.name for each in hit.mentions]]
-                for hit in memory.recall(q, hold=False, **o)
+                for hit in memory.recall(q, hold=False, **({"limit": 20} | o))  # those of a release were ten
             ]
             for q, o in asked
         ],

@@ -39,3 +39,8 @@ drop function if exists htm.change_working_set(text, boolean, text, text, bigint
 drop function if exists htm.write_entries(text, text, text, uuid[], text[], int[], timestamptz[], float8[], jsonb[], boolean[], int, uuid[], uuid[], int[], int[], int[], text[], uuid[], uuid[], text[], text[], text[], text[], timestamptz[], text[], text[], jsonb[], bytea[], boolean[], int[], tstzrange[], text[], timestamptz[], text[], smallint[]);
 drop function if exists htm.unnest_vectors(uuid[], pgvector.halfvec[], bytea[]);
 drop function if exists htm.words_of_passages(uuid[], text);
+drop function if exists htm.write_entries(text, text, text, uuid[], text[], int[], timestamptz[], float8[], jsonb[], boolean[], int, uuid[], uuid[], int[], int[], int[], text[], uuid[], uuid[], text[], text[], text[], text[], timestamptz[], text[], text[], jsonb[], bytea[], boolean[], int[], tstzrange[], text[], timestamptz[], text[], smallint[], boolean);
+drop function if exists htm.recall_candidates(text, pgvector.halfvec, text, htm.conditions, integer, integer, float8, text[], text[], boolean, boolean, boolean, boolean);
+drop function if exists htm.standing_search(pgvector.halfvec, integer, text[], integer);
+drop function if exists htm.user_says(uuid);
+drop function if exists htm.is_users_word(text, text, smallint) cascade;

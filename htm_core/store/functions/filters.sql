@@ -53,24 +53,6 @@ begin atomic
      and (metadata_filter is null or htm.matches(m.metadata, metadata_filter));
 end;
 
--- Whether a mention is a user's own word, or the program's for one, as rules/trust.py says it: only these can be wishes.
-create or replace function htm.is_users_word(source text, role text, trust smallint) returns boolean language sql immutable parallel safe
-begin atomic
-  select htm.source_of(source, role) in ('user', '') and coalesce(role, 'user') = 'user' and htm.trust_of(trust, source, role) >= 4;
-end;
-
--- Whether a user, or the program for one, says a node's words still. What is forgotten or has expired is said no more, though a page may
--- still have the same words.
-create or replace function htm.user_says(node uuid) returns boolean
-language plpgsql stable parallel safe set search_path = pg_catalog, pg_temp as $$
-begin
-  return exists (
-    select from htm.mentions m
-    where m.tenant = htm.this_tenant() and m.node_id = node and m.forgotten_at is null
-      and (m.expires_at is null or m.expires_at > htm.memory_time())
-      and htm.is_users_word(m.source, m.role, m.trust));
-end $$;
-
 -- Whether there are filters that only mentions can pass.
 create or replace function htm.filters_mentions(f htm.conditions) returns boolean language sql immutable parallel safe
 begin atomic

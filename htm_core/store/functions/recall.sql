@@ -11,20 +11,19 @@
 -- `words` is what words are found by, `embedding` the vector; either may be null. `vector_share` is the weight of the vector beside
 -- the words. `phrases` are what the query quotes: where some passage has a phrase, all phrases count as much as all words. `forms` are
 -- the words of the query that may be names: `known_speakers` are those that are speakers', since who asks can only guess them before.
--- `with_context` reads what was said around a candidate, `with_tags` the words of its tags, `with_use` its importance and use;
--- `with_wishes` adds what somebody wants whatever a question is about.
+-- `with_context` reads what was said around a candidate, `with_tags` the words of its tags, `with_use` its importance and use.
 --
 -- The answer is one row of lists. Those of nodes belong together, and those of mentions, whose `mention_nodes` are places in the lists of
 -- nodes, from 1. What no node has is null instead of a list: `passes`, which says whether a node passes the filters itself, without filters;
--- `standing`, `phrase_shares`, `uses`, and `tag_nodes` with the terms in their tags. `best_score` is what all words of the query would score, `vector_weight` the weight of the vector in this search,
+-- `phrase_shares`, `uses`, and `tag_nodes` with the terms in their tags. `best_score` is what all words of the query would score, `vector_weight` the weight of the vector in this search,
 -- `terms` the heaviest words of the query as sparse vectors in pgvector's binary form, like `weights`, those of the best passage of each node.
 create or replace function htm.recall_candidates(
   words text, embedding pgvector.halfvec, model text, f htm.conditions, pool integer, max_hits integer, vector_share float8,
-  phrases text[], forms text[], with_context boolean, with_tags boolean, with_use boolean, with_wishes boolean,
+  phrases text[], forms text[], with_context boolean, with_tags boolean, with_use boolean,
   out known_speakers text[], out best_score float8, out query_words integer, out vector_weight float8, out terms bytea[],
   out nodes uuid[], out passages uuid[], out vector_ranks integer[], out text_ranks integer[], out cosines float8[],
   out vector_scores float8[], out text_scores float8[], out weights bytea[], out node_lengths integer[],
-  out traits integer[], out passes boolean[], out standing boolean[], out phrase_shares float8[], out uses float8[],
+  out passes boolean[], out phrase_shares float8[], out uses float8[],
   out mention_nodes integer[], out owners text[], out sessions text[], out seqs bigint[], out roles text[], out names text[],
   out times float8[], out in_conversation boolean[],
   out tag_nodes integer[], out tag_terms integer[], out tag_weights float8[])
@@ -52,7 +51,6 @@ declare
   phrase_nodes uuid[];
   phrase_passages uuid[];
   shares float8[];
-  wishes uuid[];
   places integer[];
   lex htm.lexicon;
   tag_patterns text[];
@@ -82,20 +80,16 @@ begin
       text_hits := text_hits || array(select distinct n from unnest(phrase_nodes) n where (n = any(text_hits)) is not true);
     end if;
   end if;
-  if with_wishes and space_id is not null then wishes := htm.standing_search(query_vector, space_id, asked_owners, 10); end if;
   with
   -- The nodes that either search found, with their rank there, and the passage that was nearest to the vector.
   candidates as (
     select coalesce(v.node_id, t.node_id) as node_id, v.rank as vector_rank, t.rank as text_rank, v.passage_id, v.distance
     from unnest(vector_hits.nodes, vector_hits.passages, vector_hits.distances)
          with ordinality v(node_id, passage_id, distance, rank)
-    full join unnest(text_hits) with ordinality t(node_id, rank) on t.node_id = v.node_id
-    union all
-    select n, null, null, null, null from unnest(wishes) n
-    where n <> all(coalesce(vector_hits.nodes, '{}')) and n <> all(coalesce(text_hits, '{}'))),
+    full join unnest(text_hits) with ordinality t(node_id, rank) on t.node_id = v.node_id),
   -- Every passage of the candidates, scored by its vector and by its words, each in [0, 1].
   candidate_passages as (
-    select c.node_id, c.vector_rank, c.text_rank, p.id as passage_id, p.weights, p.length, p.traits, w.text_score,
+    select c.node_id, c.vector_rank, c.text_rank, p.id as passage_id, p.weights, p.length, w.text_score,
            1 - nullif(case when p.id is distinct from c.passage_id then v.distance else c.distance end, 'NaN') as cosine,
            case when p.id is distinct from c.passage_id and v.distance is null
                 then least(1, w.text_score / 0.75)  -- it still waits for its vector: words that cover all stand for a cosine of about 0.5
@@ -103,7 +97,7 @@ begin
            end as vector_score,
            sum(p.length) over (partition by c.node_id) as node_length
     from candidates c, lateral (
-      select q.id, q.weights, q.length, q.traits from htm.passages q where q.tenant = me and q.node_id = c.node_id offset 0) p
+      select q.id, q.weights, q.length from htm.passages q where q.tenant = me and q.node_id = c.node_id offset 0) p
     left join lateral (
       select scale * (e.embedding operator(pgvector.<=>) query_vector) as distance from (
         select x.space, x.embedding from htm.vectors x
@@ -121,26 +115,24 @@ begin
       from candidate_passages p
       order by p.node_id, vector_weight * p.vector_score + (1 - vector_weight) * p.text_score desc, p.cosine desc nulls last,
                p.passage_id) b
-    where b.fused_score > 0 or (words is null and b.cosine is not null)    -- the nearest by vector are hits however far they are
-       or b.node_id = any(wishes)),
+    where b.fused_score > 0 or (words is null and b.cosine is not null)),  -- the nearest by vector are hits however far they are
   -- Where the candidates were said: their latest mentions that pass the filters.
   candidate_mentions as materialized (
-    select r.node_id, r.place, r.node_length, m.id, m.owner, m.session, m.seq, m.role, m.name, m.at, m.in_conversation, m.by_user
+    select r.node_id, r.place, r.node_length, m.id, m.owner, m.session, m.seq, m.role, m.name, m.at, m.in_conversation
     from ranked_candidates r, lateral (
       select m.id, m.owner, m.session, m.seq, m.role, m.name, m.at,
-             m.role is not null or m.name is not null or m.session <> '' as in_conversation,
-             htm.is_users_word(m.source, m.role, m.trust) as by_user
+             m.role is not null or m.name is not null or m.session <> '' as in_conversation
       from htm.mentions m
       where m.tenant = me and m.node_id = r.node_id
         and htm.mention_matches(m, asked_owners, f.robots, f.session, f.windows, f.equal, f.metadata,
                                 f.as_of, f.valid_at, f.sources, f.min_trust)
       order by m.at desc limit 3) m
-    where r.place <= kept or r.node_id = any(wishes)),
+    where r.place <= kept),
   -- What was said up to two messages before and after the best of them. A text of so many words neither takes from it nor gives to it
   -- a hundredth (`context_share` in rules/scoring.py).
   neighbours as (
     select n.* from candidate_mentions c, lateral (
-      select m.node_id, m.id, m.owner, m.session, m.seq, m.role, m.name, m.at, htm.is_users_word(m.source, m.role, m.trust) as by_user
+      select m.node_id, m.id, m.owner, m.session, m.seq, m.role, m.name, m.at
       from htm.mentions m
       where m.tenant = me and m.owner = c.owner and m.session = c.session and m.seq between c.seq - 2 and c.seq + 2
         and m.forgotten_at is null and (m.expires_at is null or m.expires_at > coalesce(f.as_of, htm.memory_time()))
@@ -152,10 +144,10 @@ begin
   -- Both, each mention once.
   considered as materialized (
     select distinct on (s.id) s.* from (
-      select c.node_id, c.id, c.owner, c.session, c.seq, c.role, c.name, c.at, c.in_conversation, c.by_user, true as is_candidate
+      select c.node_id, c.id, c.owner, c.session, c.seq, c.role, c.name, c.at, c.in_conversation, true as is_candidate
       from candidate_mentions c
       union all
-      select n.node_id, n.id, n.owner, n.session, n.seq, n.role, n.name, n.at, true, n.by_user, false from neighbours n) s
+      select n.node_id, n.id, n.owner, n.session, n.seq, n.role, n.name, n.at, true, false from neighbours n) s
     order by s.id, s.is_candidate desc),
   -- Nodes that neither search found, but that stand beside a candidate.
   neighbour_nodes as (
@@ -163,12 +155,12 @@ begin
     where not c.is_candidate and not exists (select 1 from ranked_candidates r where r.node_id = c.node_id)),
   -- Their passages, scored like those of candidates.
   neighbour_passages as (
-    select n.node_id, p.id as passage_id, p.weights, p.length, p.traits, 1 - nullif(v.distance, 'NaN') as cosine,
+    select n.node_id, p.id as passage_id, p.weights, p.length, 1 - nullif(v.distance, 'NaN') as cosine,
            coalesce(least(1, greatest(0, 1 - nullif(v.distance, 'NaN')) / 0.8), 0) as vector_score,
            least(1, coalesce(-(p.weights operator(pgvector.<#>) query_weights) / best_score, 0)) as text_score,
            sum(p.length) over (partition by n.node_id) as node_length
     from neighbour_nodes n, lateral (
-      select q.id, q.weights, q.length, q.traits from htm.passages q where q.tenant = me and q.node_id = n.node_id and q.live offset 0) p
+      select q.id, q.weights, q.length from htm.passages q where q.tenant = me and q.node_id = n.node_id and q.live offset 0) p
     left join lateral (
       select scale * (e.embedding operator(pgvector.<=>) query_vector) as distance from (
         select x.space, x.embedding from htm.vectors x where x.tenant = me and x.passage_id = p.id offset 0) e
@@ -177,34 +169,28 @@ begin
   numbered as materialized (
     select b.*, (row_number() over ())::integer as number from (
       select r.node_id, r.passage_id, r.vector_rank, r.text_rank, r.place, r.vector_score, r.text_score, r.weights, r.node_length,
-             r.traits, r.cosine
+             r.cosine
       from ranked_candidates r
       where r.node_id in (select c.node_id from considered c)
       union all
       select x.* from (
         select distinct on (p.node_id) p.node_id, p.passage_id, null::bigint, null::bigint, null::bigint, p.vector_score, p.text_score,
-               p.weights, p.node_length, p.traits, p.cosine
+               p.weights, p.node_length, p.cosine
         from neighbour_passages p
         order by p.node_id, vector_weight * p.vector_score + (1 - vector_weight) * p.text_score desc, p.passage_id) x) b)
   select n.*, m.*
-  into nodes, passages, vector_ranks, text_ranks, places, cosines, vector_scores, text_scores, weights, node_lengths, traits,
+  into nodes, passages, vector_ranks, text_ranks, places, cosines, vector_scores, text_scores, weights, node_lengths,
        mention_nodes, owners, sessions, seqs, roles, names, times, in_conversation
   from (
     select array_agg(b.node_id), array_agg(b.passage_id), array_agg(b.vector_rank::integer), array_agg(b.text_rank::integer),
            array_agg(b.place::integer), array_agg(b.cosine), array_agg(b.vector_score), array_agg(b.text_score),
-           array_agg(pgvector.sparsevec_send(b.weights)), array_agg(b.node_length::integer),
-           -- A wish whose user says it no more is none (256 and 2048, see rules/text/traits.py).
-           array_agg(case when (b.traits & 256) <> 0 and b.node_id not in (select c.node_id from considered c where c.by_user)
-                               and not htm.user_says(b.node_id) then b.traits & ~2304 else coalesce(b.traits, 0) end)
+           array_agg(pgvector.sparsevec_send(b.weights)), array_agg(b.node_length::integer)
     from numbered b) n
   cross join (
     select array_agg(b.number), array_agg(c.owner), array_agg(c.session), array_agg(c.seq), array_agg(c.role), array_agg(c.name),
            array_agg(extract(epoch from c.at)::float8), array_agg(c.in_conversation)
     from considered c join numbered b on b.node_id = c.node_id) m;
   -- What only some queries need, each in a statement of its own.
-  if wishes is not null then
-    standing := array(select g.node_id = any(wishes) from unnest(nodes) with ordinality g(node_id, number) order by g.number);
-  end if;
   if filtered then
     passes := array(
       select g.vector_rank is not null or g.text_rank is not null

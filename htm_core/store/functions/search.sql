@@ -328,28 +328,6 @@ begin
   return answer;
 end $$;
 
--- What somebody always wants, whatever a question is about: of the newest 300 nodes of each owner with a preference or a standing
--- instruction (of which a passage has the trait 256), the nearest `wanted`. Of everybody's nothing, since nobody's wishes are another's.
-create or replace function htm.standing_search(query_vector pgvector.halfvec, space_id integer, owners text[], wanted integer) returns uuid[]
-language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
-declare me constant text := htm.this_tenant();
-begin
-  return (
-    select array_agg(n.node_id) from (
-      select nearest.node_id from (
-        select w.node_id from (select distinct o from unnest(owners) o) g(owner)
-        cross join lateral (
-          select p.node_id, p.id from htm.passages p
-          where p.tenant = me and p.owner = g.owner and (p.traits & 256) <> 0 and p.live and htm.owner_is_visible(owners, p.owner)
-          order by p.node_id desc limit 300) w
-        cross join lateral (
-          select x.embedding operator(pgvector.<=>) query_vector as distance from (
-            select v.space, v.embedding from htm.vectors v where v.tenant = me and v.passage_id = w.id offset 0) x
-          where x.space = space_id offset 0) d
-        group by 1 order by min(d.distance), 1 offset 0) nearest
-      where htm.user_says(nearest.node_id) limit wanted) n);
-end $$;
-
 -- The words that drive the index, as queries to try in turn. The rarest come first, as many as have `candidates` passages
 -- together. Where a common word is needed to fill the pool, it first drives only together with another word.
 create or replace function htm.driving_queries(query_terms htm.weighted_query, candidates integer, pool integer) returns tsquery[]

@@ -20,7 +20,7 @@ create or replace function htm.write_entries(
   few integer,
   passages uuid[], passage_nodes uuid[], ordinals int[], starts int[], stops int[], bodies text[],
   mentions uuid[], mention_nodes uuid[], sessions text[], external_ids text[], roles text[], names text[], said_at timestamptz[],
-  keys text[], own_contents text[], metadatas jsonb[], payloads bytea[], logged boolean[], traits int[] default null,
+  keys text[], own_contents text[], metadatas jsonb[], payloads bytea[], logged boolean[],
   valid tstzrange[] default null, valid_words text[] default null, expires timestamptz[] default null, sources text[] default null,
   trust smallint[] default null, unless_known boolean default false,
   out new_nodes uuid[], out new_metadata jsonb, out waiting uuid[], out unwritten integer)
@@ -68,12 +68,12 @@ begin
       where (g.id in (select htm.each_id(new_nodes))) is true
       returning node_id, metadata)
     select jsonb_object_agg(s.node_id, s.metadata) into new_metadata from stated s where s.metadata <> '{}';
-    insert into htm.passages (tenant, id, node_id, ordinal, owner, starts, stops, length, lexemes, weights, version, traits)
+    insert into htm.passages (tenant, id, node_id, ordinal, owner, starts, stops, length, lexemes, weights, version)
     select me, g.id, g.node_id, g.ordinal, of_owner, g.starts, g.stops, c.length,
-           htm.with_prefix(c.words, l.prefix), htm.bm25_weights(c.words, c.length, l.k1, l.b, l.average_length), l.version, g.traits
+           htm.with_prefix(c.words, l.prefix), htm.bm25_weights(c.words, c.length, l.k1, l.b, l.average_length), l.version
     from htm.lexicon l,
-         unnest(write_entries.passages, passage_nodes, ordinals, write_entries.starts, write_entries.stops, bodies,
-                write_entries.traits) g(id, node_id, ordinal, starts, stops, body, traits),
+         unnest(write_entries.passages, passage_nodes, ordinals, write_entries.starts, write_entries.stops, bodies)
+         g(id, node_id, ordinal, starts, stops, body),
          lateral (select w as words, htm.lexeme_count(w) as length from htm.to_lexemes(l.config, g.body) w) c
     where l.tenant = me and (g.node_id in (select htm.each_id(new_nodes))) is true;
     get diagnostics written = row_count;
@@ -89,13 +89,6 @@ begin
       on conflict do nothing
       returning node_id, bulk)
     select coalesce(array_agg(q.node_id) filter (where not q.bulk), '{}') into waiting from queued q;
-  end if;
-  -- What others had said before a user wished it: now it is a wish (256 and 2048, see rules/text/traits.py).
-  if exists (select from unnest(write_entries.traits) t(bits) where t.bits & 256 <> 0) then
-    update htm.passages p set traits = p.traits | g.traits
-    from unnest(passage_nodes, ordinals, write_entries.traits) g(node_id, ordinal, traits)
-    where g.traits & 256 <> 0 and (g.node_id in (select htm.each_id(new_nodes))) is not true
-      and p.tenant = me and p.node_id = g.node_id and p.ordinal = g.ordinal and p.traits & 256 = 0;
   end if;
   insert into htm.mentions (tenant, id, node_id, owner, robot, session, seq, external_id, role, name, at, key, content, metadata,
                             payload, log_position, valid, valid_words, expires_at, source, trust)
