@@ -4,8 +4,8 @@
 
 Fitted on the training half of this project's own chats (benchmarks/chats) and, when their path is given, on LongMemEval's
 development questions. The dialogues are joined to two long ones, in which half of the statements end with a question back: in
-short ones most of what is said would be a candidate, and only the author's style would tell evidence from talk. The weights that are
-installed were fitted without LongMemEval. The test half, LoCoMo (CC BY-NC) and the paraphrases are only measured on.
+short ones most of what is said would be a candidate, and only the author's style would tell evidence from talk. The weights that
+are installed were fitted without LongMemEval. The test half, LoCoMo (CC BY-NC) and the paraphrases are only measured on.
 
 The model is linear: the probability that a hit is the one that answers is the softmax of score and features, and each question
 counts once (listwise, as ListNet: Cao et al., 2007). A ridge pulls every weight but that of the score to 0. Divided by the weight
