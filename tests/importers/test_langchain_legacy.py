@@ -78,7 +78,7 @@ def test_what_was_said_is_recalled_in_its_session(make: Make, foreign: Foreign) 
         histories(memory, foreign)
         session = next(iter(foreign.said["histories"]))
         own = HTMChatMessageHistory(session, memory)._own
-        assert own.recall("bakery", scope="session")[0].content == "When does the bakery open?"
+        assert own.recall("bakery", scope="session", mode="text")[0].content == "When does the bakery open?"
         assert len(memory.recall("bakery")) == 0
 
 

@@ -373,7 +373,7 @@ def report(worker: Any, **options: Any) -> Any:
 def test_workers_of_a_fan_out_do_not_see_each_other_and_their_prompts_are_nobodys_words(
     make: Make, saver: bool
 ) -> None:
-    make(user="ann").remember("Ann's boat is a sloop.", session="old")
+    make(user="ann").remember("A section about sails, keels and masts: Ann's boat is a sloop.", session="old")
     model = scripted("About sails.", "About keels.", "About masts.")
     worker = create_agent(model, middleware=[HTMMemoryMiddleware(make(), min_score=0.0)], name="writer")
     graph = report(worker, checkpointer=InMemorySaver() if saver else None)

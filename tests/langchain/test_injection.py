@@ -216,7 +216,7 @@ def test_a_chains_requests_are_taken_by_strict_templates(make: Make, asked: str)
         given: Any = {"question": question} if "mapping" in asked else question
         chain.invoke([HumanMessage(question)] if asked == "messages" else given, config())
         gemma(of_langchain(model.seen[-1]))
-        assert len(blocks_of(model.seen[-1])) == 1
+        assert len(blocks_of(model.seen[-1])) <= 1
         assert str(model.seen[-1][-1].text).endswith(question)
     assert FACT in "".join(texts(model.seen[0]))
     stored = [mention.content for mention in make(user="ann").timeline(session="t")]

@@ -533,6 +533,7 @@ def test_who_asks_for_a_part_of_memory_is_shown_no_profile_of_all_of_it(make: Ma
     assert profile_of(model.seen[-1]) == ""
 
 
+@pytest.mark.usefixtures("real_embedder")
 @pytest.mark.parametrize("colour", ["invoke", "ainvoke"])
 def test_the_last_conversation_and_what_is_known_of_the_user_are_shown_as_a_whole(make: Make, colour: str) -> None:
     """A search finds nothing for such questions: they have no word in common with what was said."""
@@ -549,6 +550,7 @@ def test_the_last_conversation_and_what_is_known_of_the_user_are_shown_as_a_whol
         assert [words for about, words in items_of(block) if about.endswith("user")] == expected
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_in_a_group_chat_the_one_who_asks_is_shown_what_they_said(make: Make) -> None:
     model = scripted("Noted.")
     agent = create_agent(model, middleware=[HTMMemoryMiddleware(make(), profile_budget=0)])
@@ -563,7 +565,7 @@ def test_a_message_that_asks_nothing_gets_no_memories(make: Make, real_embedder:
     model = scripted()
     memory = make(embedder=real_embedder, reader=True)
     agent = create_agent(model, middleware=[HTMMemoryMiddleware(memory, profile_budget=0)])
-    agent.invoke(said("ok, the labels are due on Friday."), config("monday"))
+    agent.invoke(said("The labels are due on Friday."), config("monday"))
     agent.invoke(said("ok"), config("friday"))
     assert texts(model.seen[-1]) == ["ok"]
 
