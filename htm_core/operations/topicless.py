@@ -30,8 +30,8 @@ EXAMPLES: Mapping[Kind, Sequence[str]] = {
         "What did we talk about last time?", "Summarize our last conversation.", "Where did we leave off?",
         "What was our last chat about?", "What did I tell you last time?", "Can you recap our previous session?",
         "What were we talking about?", "What did we discuss?", "Do you remember our last conversation?",
-        "What did I say?", "Let's pick up where we left off.", "What did we cover in the previous session?", "Recap of last time, please.",
-        "What did I tell you?", "Recap our conversation.",
+        "What did I say?", "Let's pick up where we left off.", "What did we cover in the previous session?",
+        "Recap of last time, please.", "What did I tell you?", "Recap our conversation.",
     ),
     "me": (
         "What do you know about me?", "What have I told you about myself?", "Who am I?", "Do you know who I am?",

@@ -182,10 +182,7 @@ class PalaceContext:
         """
         if not texts or self.engine.reader is False or not readers.is_here():
             return {}
-        from ..models.minilm.reader import (
-            STATES,
-            shown,
-        )  # brings onnxruntime, which is only there where the reader is used
+        from ..models.minilm.reader import STATES, shown  # brings onnxruntime
 
         passages = [shown(f"{each.room}/{each.drawer}", each.at, each.content) for each, _ in texts]
         seconds = self.engine.settings.reranker_timeout
