@@ -13,8 +13,6 @@ from ..types import Match
 
 # A hit of at least this relevance is taken for an answer. Below it, it is shown as maybe related.
 CERTAIN = 0.3
-# Below this best relevance a question is probably about nothing that is remembered.
-DOUBTFUL = 0.06
 
 # The model whose cosines it was fitted on. Those of others are calibrated to them where they are compared (`calibrate_cosines`).
 FITTED_ON = "all-MiniLM-L6-v2"

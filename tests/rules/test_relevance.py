@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.rules.relevance import CERTAIN, DOUBTFUL, relevance
+from htm_core.rules.relevance import CERTAIN, relevance
 from htm_core.types import Match
 
 SHARES = st.floats(0, 1)
@@ -22,6 +22,6 @@ def test_it_is_a_probability_and_more_words_of_the_question_make_it_higher(
 
 def test_what_is_near_is_taken_for_an_answer_and_what_is_far_is_not() -> None:
     assert relevance(Match(cosine=0.6, word_coverage=0.2)) >= CERTAIN
-    assert relevance(Match(cosine=0.2, word_coverage=0.1)) < DOUBTFUL
+    assert relevance(Match(cosine=0.2, word_coverage=0.1)) < 0.06
     assert relevance(Match(word_coverage=0.45)) >= CERTAIN, "while it has no vector, by its words"
-    assert relevance(Match(word_coverage=0.05)) < DOUBTFUL
+    assert relevance(Match(word_coverage=0.05)) < 0.06
