@@ -278,7 +278,7 @@ def test_a_block_of_llamaindex_and_both_recall_tools_mark_it(poisoned: dict[str,
     read = Read()
     for question in questions()[:3]:
         read.read(block_of(poisoned["llamaindex"], question))
-    check(read, least=30)
+    check(read, least=20)
     for memory in poisoned.values():
         replies = [
             create_recall_tool(memory).invoke({"query": questions()[0], "limit": 20}),

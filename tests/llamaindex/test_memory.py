@@ -153,7 +153,7 @@ def test_a_last_message_longer_than_the_limit_is_cut_in_the_request_and_whole_in
     chat.put(said(long, "user"))
     shown = chat.get()
     assert cost(shown) <= 400
-    last = shown[-1].content or ""
+    _, last = split_blocks(shown[-1].content or "")
     assert last.startswith("BEGIN tariff")
     assert last.endswith("tariff END")
     assert "characters are left out of this request" in last
@@ -511,6 +511,7 @@ def test_a_profile_takes_its_tokens_from_the_limit(make: Make) -> None:
     assert cost(shown) <= 1_000
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_the_last_conversation_is_shown_in_its_order_before_the_question(make: Make) -> None:
     """A search finds nothing for it: the question has no word in common with what was said."""
     memory = make(user="ilse")
@@ -534,7 +535,7 @@ def test_the_last_conversation_is_shown_in_its_order_before_the_question(make: M
 
 def test_a_message_that_asks_nothing_gets_no_block(make: Make, real_embedder: MiniLM) -> None:
     memory = make(user="ilse", embedder=real_embedder, reader=True)
-    memory.of(session="monday").remember("ok, the labels are due on Friday.", role="user")
+    memory.of(session="monday").remember("The labels are due on Friday.", role="user")
     memory.flush()
     chat = HTMMemory.from_defaults("friday", memory, profile_tokens=0)
     for message in ("ok", "thanks!", "haha"):
@@ -574,6 +575,7 @@ def test_an_argument_that_does_not_exist_is_refused_with_the_near_one(memory: Me
         chat.get("Which instrument?", timefame="last week")
 
 
+@pytest.mark.usefixtures("real_embedder")
 def test_in_a_group_chat_the_one_who_asks_is_shown_what_they_said(make: Make) -> None:
     memory = make(user="team")
     first = HTMMemory("monday", memory, profile_tokens=0)
@@ -620,7 +622,7 @@ def test_a_follow_up_recalls_what_the_question_before_it_is_about(make: Make) ->
     recalled, question = split_blocks(texts(chat.get())[-1] or "")
     assert "music school" in recalled
     assert question == "and where is it?"
-    assert "music school" in memory_in(chat.get("who plays there?")), "an input that is not put yet"
+    assert "music school" in memory_in(chat.get("Where is Mila's recital?")), "an input that is not put yet"
     as_given = HTMMemory.from_defaults(
         "now", memory=memory, recall_limit=2, profile_tokens=0, rewrite=lambda asked: asked
     )
