@@ -622,7 +622,9 @@ def test_a_follow_up_recalls_what_the_question_before_it_is_about(make: Make) ->
     recalled, question = split_blocks(texts(chat.get())[-1] or "")
     assert "music school" in recalled
     assert question == "and where is it?"
-    assert "music school" in memory_in(chat.get("Which music school has Mila's recital?")), "an input that is not put yet"
+    assert "music school" in memory_in(chat.get("Which music school has Mila's recital?")), (
+        "an input that is not put yet"
+    )
     as_given = HTMMemory.from_defaults(
         "now", memory=memory, recall_limit=2, profile_tokens=0, rewrite=lambda asked: asked
     )
