@@ -16,6 +16,7 @@ from .lazy import LazyModel
 if TYPE_CHECKING:
     from .minilm.reader import Floats, Reader
 
+READABLE = 0.5  # share of a question's letters from which on the reader says anything
 MEANWHILE = "Until then hits keep the order of the search"
 
 
@@ -43,6 +44,22 @@ class EmbeddedReader:
                 f"expected the reader to answer within {seconds:.3g} s, but it did not; raise Settings.reranker_timeout, or go "
                 f"without it: reader=False. {MEANWHILE}"
             ) from error
+
+    def states(
+        self, question: str, passages: Sequence[tuple[str, datetime | None, str]], *, seconds: float
+    ) -> list[float] | None:
+        """Return how surely each passage states what is asked, as logits; None where the model cannot read the question.
+
+        A passage is who said it, when, and its words. Raises what `questions` raises.
+        """
+        if self.readable(question) < READABLE:
+            return None
+        from .minilm.reader import STATES, shown  # brings onnxruntime, which is here where the model could be loaded
+
+        logits: list[float] = self.questions(question, [shown(*passage) for passage in passages], seconds=seconds)[
+            :, STATES
+        ].tolist()
+        return logits
 
     def readable(self, text: str) -> float:
         """Return the share of a text's letters that the model can read, from 0 to 1.

@@ -14,8 +14,6 @@ from ..types import Hit, Recall, SaidWhen
 from .moved_hits import moved
 from .reranking import in_order_of
 
-READABLE = 0.5  # share of a question's letters from which on the reader says anything
-
 
 def read(engine: Engine, query: RecallQuery, found: Recall) -> Recall:
     """A recall whose first hits are in the order of the reader; as it was, with the reason, where that fails or is too slow.
@@ -29,10 +27,8 @@ def read(engine: Engine, query: RecallQuery, found: Recall) -> Recall:
 
     def order() -> Sequence[Hit]:
         """The hits as the reader puts them."""
-        if embedded_reader().readable(query.question) < READABLE:
-            return found.hits
         logits = _logits(query.question, first, seconds=engine.settings.reranker_timeout)
-        return [*_in_order(query, first, logits), *rest]
+        return found.hits if logits is None else [*_in_order(query, first, logits), *rest]
 
     return in_order_of(found, order, model="reader")
 
@@ -42,18 +38,14 @@ def reads(engine: Engine, query: RecallQuery) -> bool:
     return query.reader and query.mode == "hybrid" and engine.settings.fusion == "scores"
 
 
-def _logits(question: str, hits: Sequence[Hit], *, seconds: float) -> Sequence[float]:
-    """How surely each hit states what is asked, as logits."""
-    from ..models.minilm.reader import STATES, shown  # brings onnxruntime, which is only there where the reader is used
-
-    texts = []
-    for hit in hits:
-        said = hit.mention
-        who = "" if said is None else said.name or said.role or ""
-        texts.append(shown(who, None if said is None else said.at, hit.passage))
-    answered = embedded_reader().questions(question, texts, seconds=seconds)
-    logits: list[float] = answered[:, STATES].tolist()
-    return [
+def _logits(question: str, hits: Sequence[Hit], *, seconds: float) -> Sequence[float] | None:
+    """How surely each hit states what is asked, as logits; None where the reader cannot read the question."""
+    passages = [
+        (said.name or said.role or "", said.at, hit.passage) if (said := hit.mention) else ("", None, hit.passage)
+        for hit in hits
+    ]
+    logits = embedded_reader().states(question, passages, seconds=seconds)
+    return logits and [
         reading.STATES_NOTHING if reading.only_repeats(question, hit.passage) else logit
         for hit, logit in zip(hits, logits, strict=True)
     ]

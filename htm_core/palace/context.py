@@ -176,17 +176,18 @@ class PalaceContext:
         return sorted(placed, key=lambda each: (-each[1].relevance, -each[1].score)), found.degraded
 
     def read(self, question: str, texts: Sequence[tuple[Placed, float | None]]) -> dict[str, float]:
-        """Return the relevance of texts by the embedded reader, by their ids; nothing where it is not here. Each has its cosine.
+        """Return the relevance of texts by the embedded reader, by their ids; none without it.
+
+        Each text has its cosine. There is none where the reader is not here, or cannot read the question.
 
         The reader sees a text with the names of its room and drawer, and its day. Raises `ModelError` when it fails.
         """
         if not texts or self.engine.reader is False or not readers.is_here():
             return {}
-        from ..models.minilm.reader import STATES, shown  # brings onnxruntime
-
-        passages = [shown(f"{each.room}/{each.drawer}", each.at, each.content) for each, _ in texts]
-        seconds = self.engine.settings.reranker_timeout
-        logits = readers.embedded_reader().questions(question, passages, seconds=seconds)[:, STATES].tolist()
+        passages = [(f"{each.room}/{each.drawer}", each.at, each.content) for each, _ in texts]
+        logits = readers.embedded_reader().states(question, passages, seconds=self.engine.settings.reranker_timeout)
+        if logits is None:
+            return {}
         return {each.id: reading.relevance(logit, cosine) for logit, (each, cosine) in zip(logits, texts, strict=True)}
 
     def contradictions(self, nodes: Sequence[UUID]) -> dict[str, list[Placed]]:
