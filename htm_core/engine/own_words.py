@@ -32,14 +32,17 @@ def facts_of(words: Sequence[OwnWord], known: Iterable[Stated]) -> list[tuple[UU
 
 
 def _stated(reader: EmbeddedReader, words: Sequence[OwnWord]) -> list[Stated]:
-    own = [
-        word for word, of in zip(words, reader.kinds([each.content for each in words]), strict=True) if of["raw"] <= 0.5
+    contents = [word.content for word in words]
+    kinds = dict(zip(contents, reader.kinds(contents), strict=True))
+    said = [
+        (word, text) for word in words if kinds[word.content]["raw"] <= 0.5 for text in facts.sentences(word.content)
     ]
-    said = [(word, text) for word in own for text in facts.sentences(word.content)]
+    parts = [text for _, text in said if text not in kinds]  # a message of one sentence is read once
+    kinds |= zip(parts, reader.kinds(parts), strict=True)
     found, asked = [], []
-    for (word, text), kinds in zip(said, reader.kinds([text for _, text in said]), strict=True):
-        if not facts.says_nothing(kinds):
-            section = facts.section_by_kind(kinds)
+    for word, text in said:
+        if not facts.says_nothing(kinds[text]):
+            section = facts.section_by_kind(kinds[text])
             if section is None:
                 asked.append((word, text))
             else:

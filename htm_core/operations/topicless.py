@@ -123,7 +123,7 @@ def _are_long(asker: Asker, windows: Sequence[Window]) -> bool:
 @functools.lru_cache(maxsize=64)  # a question is asked about several times in one turn
 def _kind(text: str) -> Kind | None:
     kinds, vectors = _examples()
-    cosines = vectors @ _vectors([text])[0]
+    cosines = vectors @ resolve("minilm").query(text)
     nearest = int(cosines.argmax())
     return kinds[nearest] if cosines[nearest] >= ALIKE else None
 
@@ -131,10 +131,7 @@ def _kind(text: str) -> Kind | None:
 @functools.cache
 def _examples() -> tuple[Sequence[Kind], npt.NDArray[np.float32]]:
     kinds = [kind for kind, texts in EXAMPLES.items() for _ in texts]
-    return kinds, _vectors([text for texts in EXAMPLES.values() for text in texts])
-
-
-def _vectors(texts: Sequence[str]) -> npt.NDArray[np.float32]:
     import numpy as np
 
-    return np.asarray(resolve("minilm").documents(texts), np.float32)
+    texts = [text for examples in EXAMPLES.values() for text in examples]
+    return kinds, np.asarray(resolve("minilm").documents(texts), np.float32)

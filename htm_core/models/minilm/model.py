@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -46,6 +47,8 @@ class MiniLM:
         self._tokenizer = tokenizer(directory / WORDS)
         tensors = Tensors(directory / MATRICES)
         self._session = session(build(tensors, form), tensors, threads)
+        # What a message asks for, and what is recalled for it, take the same vector.
+        self._query = functools.lru_cache(maxsize=16)(lambda text: tuple(self.embed_documents([text])[0]))
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed documents, one vector each, in order."""
@@ -54,7 +57,7 @@ class MiniLM:
 
     def embed_query(self, text: str) -> list[float]:
         """Embed a query; this model treats queries like documents."""
-        return self.embed_documents([text])[0]
+        return list(self._query(text))
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed texts into an array of texts × 384."""
