@@ -351,9 +351,8 @@ def _features(
         "hits_of_conversation": spoken * np.bincount(conversation, weights=1 / first)[conversation],
         "count_of_conversation": spoken * np.bincount(conversation)[conversation],
     }
-    table = np.empty(
-        (len(place), len(WEIGHTS))
-    )  # with so few numbers, in half the time that numpy's own function takes
+    # With so few numbers this takes half the time of numpy's own function.
+    table = np.empty((len(place), len(WEIGHTS)))
     for column, name in enumerate(WEIGHTS):
         table[:, column] = features[name]
     return table

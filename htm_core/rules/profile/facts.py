@@ -12,10 +12,8 @@ from ..text.folding import fold
 
 SECTIONS = ("about", "instructions", "preferences", "people", "places", "work", "plans")
 VERSION = 4  # one more when other sentences are kept: texts are then read again
-LONGEST, LONGEST_TEXT = (
-    160,
-    4_000,
-)  # characters of a sentence, and of a text: what is longer was pasted rather than said
+LONGEST = 160  # characters of a sentence
+LONGEST_TEXT = 4_000  # characters of a text: what is longer was pasted rather than said
 MOST = 20  # sentences of one text
 # A sentence belongs to the section whose questions it states best, if it states them at all.
 QUESTIONS: Mapping[str, Sequence[str]] = {
