@@ -165,6 +165,10 @@ def test_where_the_reader_is_here_it_says_how_relevant_a_text_is(
     unread = consult(palace, prompt)
     assert {each.id: each.score for each in unread.evidence}.get(best.id) != pytest.approx(best.score)
     assert "not read: it is broken" in unread.layers[1].why
+    monkeypatch.setattr(EmbeddedReader, "readable", lambda self, text: 0.0)
+    foreign = consult(palace, prompt)
+    assert "not read" not in foreign.layers[1].why, "what the reader cannot read it is not asked about"
+    assert [each.score for each in foreign.evidence] == [each.score for each in unread.evidence]
 
 
 # -- contradictions --------------------------------------------------------------------------------------------------
