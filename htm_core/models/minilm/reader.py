@@ -6,7 +6,10 @@ model's file. `python -m benchmarks.reader.train` trains it on this project's ow
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TypeAlias
@@ -29,6 +32,7 @@ QUESTION, PASSAGE = 32, 96  # tokens of each at most
 LONGEST = 3 + 2 * PASSAGE  # tokens of a pair at most
 AT_ONCE = 10  # pairs in one run of the model, of similar length
 MOST_CHARACTERS = 2_000  # of a text: more than PASSAGE words
+KEPT = 4_096  # pairs of a question and a passage whose logits are kept
 
 # The outputs are logits. Of a question and a passage: the passage states what is asked, now or formerly; it is the answer. Of two
 # messages of one person, the newer in the place of the question: what the older one says no longer holds.
@@ -81,6 +85,31 @@ def shown(who: str, at: datetime | None, passage: str) -> str:
     return f"{who}, {at.day} {at:%B %Y}: {passage}" if at else f"{who}: {passage}"
 
 
+class Kept:
+    """The logits of the last pairs that were read, by digests of their texts: nothing that anybody said stays here."""
+
+    def __init__(self) -> None:
+        self._logits: OrderedDict[bytes, Floats] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
+        """The logits that are here."""
+        with self._lock:
+            return {key: self._logits[key] for key in keys if key in self._logits}
+
+    def put(self, logits: Mapping[bytes, Floats]) -> None:
+        """Keep these; the oldest beyond `KEPT` go."""
+        with self._lock:
+            self._logits.update(logits)
+            while len(self._logits) > KEPT:
+                self._logits.popitem(last=False)
+
+
+def digest(question: str, passage: str) -> bytes:
+    """A key for a question and a passage."""
+    return hashlib.blake2b(f"{len(question)} {question}{passage}".encode(errors="replace"), digest_size=16).digest()
+
+
 class Reader:
     """Logits of what a text says of another; any number of threads may read at once.
 
@@ -95,10 +124,17 @@ class Reader:
     def __init__(self, directory: Path, *, threads: int | None = None, file: Path = FILE) -> None:
         self._pairs = Pairs(directory)
         self._session = session(file.read_bytes(), Tensors(directory / MATRICES), threads)
+        self._kept = Kept()
 
     def questions(self, question: str, passages: Sequence[str]) -> Floats:
-        """The logits of a question with each passage, of shape (passages, OUTPUTS)."""
-        return self._read([self._pairs.of(question, passage) for passage in passages])
+        """The logits of a question with each passage, of shape (passages, OUTPUTS). What was read lately is not read again."""
+        keys = [digest(question, passage) for passage in passages]
+        logits = self._kept.get(keys)
+        unread = {key: passage for key, passage in zip(keys, passages, strict=True) if key not in logits}
+        read = dict(zip(unread, self._read([self._pairs.of(question, each) for each in unread.values()]), strict=True))
+        self._kept.put(read)
+        logits |= read
+        return np.array([logits[key] for key in keys], np.float32).reshape(-1, OUTPUTS)
 
     def readable(self, text: str) -> float:
         """Return the share of a text's letters that the model can read, from 0 to 1."""
