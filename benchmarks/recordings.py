@@ -53,8 +53,7 @@ def forms(case: Case) -> dict[str, tuple[Options, Options]]:
         "no ranker": {"signals": {"ranker": 0.0}}, "same": {"signals": {"diversity": 0.0, "echo": 0.0}},
     }  # fmt: skip
     settings: dict[str, Options] = {
-        "ranks": {"fusion": "ranks"}, "as spelt": {"spelling": False},
-        "no changes": {"supersession": 1.0},
+        "as spelt": {"spelling": False}, "no changes": {"supersession": 1.0},
     }  # fmt: skip
     return {name: (options, {}) for name, options in plain.items()} | {
         name: ({"explain": True}, options) for name, options in settings.items()

@@ -109,7 +109,7 @@ class CaseMemory:
                 for rank, hit in enumerate(hits, 1):
                     ranks.setdefault(hit.node.id, [None, None])[arm] = rank
                     units[hit.node.id] = [str(mention.metadata["unit"]) for mention in hit.mentions]
-            best = sorted(ranks, key=lambda id: -reciprocal_rank(ranks[id]))
+            best = sorted(ranks, key=lambda id: -reciprocal_rank(ranks[id], k=60))
             return Answer([units[id] for id in best[:DEPTH]])
 
         return answer

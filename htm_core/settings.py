@@ -125,9 +125,6 @@ class Settings(BaseModel):
     max_content: int = Field(default=1_000_000, ge=1, le=10_000_000, description="characters of one memory at most")
     max_drafts: int = Field(default=100_000, ge=1, description="drafts of one remember_many at most")
     signals: Signals = Field(default=Signals(), description="what counts in recall beside meaning and words")
-    fusion: Literal["scores", "ranks"] = Field(
-        default="scores", description="how meaning and words become one score; by ranks no signal but diversity counts"
-    )
     reranker_candidates: int = Field(
         default=30, ge=1, le=1_000, description="hits that a reranker puts in order, if recall's limit is not higher"
     )

@@ -50,7 +50,7 @@ def complete(engine: Engine, query: RecallQuery, *, speakers: Mapping[str, str] 
         embedding=embedding,
         degraded=degraded,
         vector_share=VECTOR_SHARE * max(LEAST_READABLE, engine.embedder.readable(query.text)),
-        ranker=_ranker(engine, query, embedding),
+        ranker=_ranker(query, embedding),
     )
 
 
@@ -83,7 +83,6 @@ def _embed(engine: Engine, query: RecallQuery, *, written: Sequence[str]) -> tup
         return None, f"Only words were searched, since the embedder {query.model} failed: {error}"
 
 
-def _ranker(engine: Engine, query: RecallQuery, embedding: Sequence[float] | None) -> float:
+def _ranker(query: RecallQuery, embedding: Sequence[float] | None) -> float:
     """The weight of the ranker; 0 where it has learned nothing: it compares meaning and words, and the sum of their parts."""
-    learned = embedding is not None and query.words is not None and engine.settings.fusion == "scores"
-    return query.signal_weights.ranker if learned else 0.0
+    return 0.0 if embedding is None or query.words is None else query.signal_weights.ranker

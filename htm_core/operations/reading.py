@@ -21,7 +21,7 @@ def read(engine: Engine, query: RecallQuery, found: Recall) -> Recall:
     A hit gets the score of the place to which it moves, and the relevance that the reader gives it. Where a question asks for what
     holds now, the newest of the messages that state it comes first, and the others say that they were said earlier.
     """
-    if not reads(engine, query):
+    if not reads(query):
         return found
     first, rest = found.hits[: reading.READ], found.hits[reading.READ :]
 
@@ -33,9 +33,9 @@ def read(engine: Engine, query: RecallQuery, found: Recall) -> Recall:
     return in_order_of(found, order, model="reader")
 
 
-def reads(engine: Engine, query: RecallQuery) -> bool:
+def reads(query: RecallQuery) -> bool:
     """Whether the reader reads what this query finds: not for the nearest neighbours or the words alone."""
-    return query.reader and query.mode == "hybrid" and engine.settings.fusion == "scores"
+    return query.reader and query.mode == "hybrid"
 
 
 def _logits(question: str, hits: Sequence[Hit], *, seconds: float) -> Sequence[float] | None:

@@ -30,7 +30,7 @@ from .local_times import local_hits, local_mentions
 from .named_times import moments, times_of
 from .reading import read, reads
 from .reranking import reranked
-from .searches import NO_SIGNALS, SMALLEST_POOL, search
+from .searches import SMALLEST_POOL, search
 from .stages import Stage, in_stages, on_hits
 from .supersession import edges_around, present_first
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ..models.rerankers import CheckedReranker
 
 SMALLEST_VECTOR_POOL = 20  # candidates of mode="vector", where they are the answer; several may be passages of one node
+NO_SIGNALS = Signals(**dict.fromkeys(Signals.model_fields, 0.0))
 
 
 def prepare(
@@ -178,7 +179,7 @@ def _read(engine: Engine, query: RecallQuery) -> int:
     """How many hits a model puts in order."""
     if _reranker(engine, query) is not None:
         return engine.settings.reranker_candidates
-    return READ if reads(engine, query) else 0
+    return READ if reads(query) else 0
 
 
 def _reranker(engine: Engine, query: RecallQuery) -> CheckedReranker | None:

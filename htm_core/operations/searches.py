@@ -16,14 +16,11 @@ from typing import TYPE_CHECKING
 from ..engine.engine import Engine
 from ..errors import DimensionMismatch
 from ..rules import validation
-from ..rules.fusion import reciprocal_rank
 from ..rules.limits import RESULTS
 from ..rules.relevance import CERTAIN
 from ..rules.text import query_signals, spelling
 from ..rules.text.memory_replies import is_memory_reply
 from ..rules.text.near_duplicates import copies
-from ..settings import Signals
-from ..store.connection import Reader
 from ..store.search import RecallQuery
 from ..types import Hit, Recall, Timings
 from .complete_query import complete, name_forms, without_embedding
@@ -44,8 +41,6 @@ PASTED_SHARE = 4  # one of so many hits, at most, is about what is pasted beside
 MORE = 4  # times as many hits are searched for when copies fill up a limit
 # Where the times that a query names hold no answer, hits from others are preferred if the best is so many times as relevant.
 MUCH_MORE_RELEVANT = 3
-# Where only the places in the two lists count.
-NO_SIGNALS = Signals(**dict.fromkeys(Signals.model_fields, 0.0))
 
 
 # -- in which times ----------------------------------------------------------------------------------------------------
@@ -171,7 +166,7 @@ def _search(engine: Engine, query: RecallQuery, *, wanted: int) -> _Searched:
 
     read = partial(engine.read, everybody=query.of_everybody)
     try:
-        result = (_fuse_ranks if engine.settings.fusion == "ranks" else ranked_search)(read, query)
+        result = ranked_search(read, query)
     except DimensionMismatch as error:
         if query.words is None or query.embedding is None or not engine.model_changed():
             raise
@@ -251,23 +246,6 @@ AGAIN: Sequence[Callable[[Engine, _Searched], RecallQuery | None]] = (
     _with_its_speakers,
     _for_more_hits,
 )
-
-
-def _fuse_ranks(read: Reader, query: RecallQuery) -> SearchResult:
-    """The candidates of both arms by reciprocal rank: only their places count, not what they scored."""
-    from .ranked_search import ranked_search
-
-    found = ranked_search(read, replace(query, limit=2 * query.pool, min_score=0.0, signal_weights=NO_SIGNALS))
-    arms = (query.words is not None) + (query.embedding is not None)
-    fused: list[Hit] = []
-    for hit in found.hits:
-        parts = {
-            "vector": reciprocal_rank([hit.vector_rank]) / arms,
-            "words": reciprocal_rank([hit.text_rank]) / arms,
-        }
-        fused.append(replace(hit, score=sum(parts.values()), signals={**dict.fromkeys(hit.signals, 0.0), **parts}))
-    hits = sorted((hit for hit in fused if hit.score > 0), key=lambda hit: (-hit.score, hit.node.id))
-    return replace(found, hits=hits)
 
 
 # -- after a search ----------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Fusion of the two arms of a search: the constants that its SQL is given, and fusion by ranks.
+"""Fusion of the two arms of a search: the constants that its SQL is given; and fusion of lists by their ranks.
 
 The formulas of BM25, of its normalisation and of the convex sum are in SQL. Forms and constants are those that measured best
 (docs/why/signals.md).
@@ -11,13 +11,12 @@ from collections.abc import Sequence
 K1 = 0.9
 B = 0.4
 VECTOR_WEIGHT = 0.6
-RANK_CONSTANT = 60
 
 
-def reciprocal_rank(ranks: Sequence[int | None], *, k: float = RANK_CONSTANT) -> float:
-    """Fuse ranks, one per arm that ran: the sum of 1 / (k + rank), divided by what first place in every arm gives.
+def reciprocal_rank(ranks: Sequence[int | None], *, k: float) -> float:
+    """Fuse ranks, one per list: the sum of 1 / (k + rank), divided by what first place in every list gives.
 
-    Ranks count from 1; None means that an arm did not find the passage. This is reciprocal rank fusion (Cormack, Clarke
+    Ranks count from 1; None stands for a list that has not got it. This is reciprocal rank fusion (Cormack, Clarke
     and Büttcher, 2009). It needs no scores, so it cannot tell a good hit from the best of bad ones.
     """
     return sum((k + 1) / (k + rank) for rank in ranks if rank is not None) / max(len(ranks), 1)

@@ -1,4 +1,4 @@
-"""Fusion by ranks: the score stays in [0, 1] and rises with each rank."""
+"""Fusion of lists by their ranks: the score stays in [0, 1] and rises with each rank."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def test_a_better_rank_never_scores_less(ranks: list[int | None], arm: int, bett
     before = ranks[arm]
     assume(before is None or better <= before)
     improved = [*ranks[:arm], better, *ranks[arm + 1 :]]
-    assert 0 <= reciprocal_rank(ranks) <= reciprocal_rank(improved) <= 1
+    assert 0 <= reciprocal_rank(ranks, k=10) <= reciprocal_rank(improved, k=10) <= 1
 
 
 def test_first_in_every_arm_is_one_and_found_by_none_is_zero() -> None:
-    assert reciprocal_rank([1, 1]) == reciprocal_rank([1]) == 1.0
-    assert reciprocal_rank([1, None]) == 0.5
-    assert reciprocal_rank([None, None]) == reciprocal_rank([]) == 0.0
+    assert reciprocal_rank([1, 1], k=10) == reciprocal_rank([1], k=10) == 1.0
+    assert reciprocal_rank([1, None], k=10) == 0.5
+    assert reciprocal_rank([None, None], k=10) == reciprocal_rank([], k=10) == 0.0
     assert isclose(reciprocal_rank([2, 11], k=9), (10 / 11 + 10 / 20) / 2)
