@@ -104,7 +104,7 @@ def with_memory(
         timeout: Seconds that memory may take in a call, all in all, 10 by default; None waits as long as it takes. After a
             failure the next calls do without memory for a while, and wait for nothing.
         min_score: The lowest score, from 0 (the default) to 1, of a passage that is shown. What is shown and how much of it
-                goes by relevance: see docs/why/relevance.md.
+                goes by relevance: see docs/why/reader.md.
         min_trust: The lowest trust, from 0 (the default) to 4, of what is shown: 1 leaves out pages of the web, 2 results of
             tools, too, 3 files and imports, 4 all but the user's own words. What comes from outside is marked in any case.
         where: A filter on the metadata of what is recalled, such as `{"project": "atlas"}`; by default none.

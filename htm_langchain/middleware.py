@@ -141,7 +141,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         timeout: Seconds that a turn waits for a memory that does not answer, and that all its recalls have, 10 by default; None
             waits as long as it takes. Keeping what was said has no limit while the database answers.
         min_score: The lowest score, from 0 (the default) to 1, of a passage that is shown. What is shown and how much of it
-                goes by relevance: see docs/why/relevance.md.
+                goes by relevance: see docs/why/reader.md.
         min_trust: The lowest trust, from 0 (the default) to 4, of what is shown: 1 leaves out pages of the web, 2 results of
             tools, too, 3 files and imports, 4 all but the user's own words. What comes from outside is marked in any case.
         where: A filter on the metadata of what is recalled, such as `{"project": "atlas"}`; by default none.

@@ -56,7 +56,7 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
         recall_limit: Passages to recall at most; 0 recalls none.
         recall_tokens: Tokens of these at most.
         min_score: The lowest score, from 0 (the default) to 1, of a passage that is shown. What is shown and how much of it
-                goes by relevance: see docs/why/relevance.md.
+                goes by relevance: see docs/why/reader.md.
         min_trust: The lowest trust, from 0 (the default) to 4, of what is shown: 1 leaves out pages of the web, 2 results of
             tools, too, 3 files and imports, 4 all but the user's own words. What comes from outside is marked in any case.
         where: A filter on metadata for recall; none by default.

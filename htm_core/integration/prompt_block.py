@@ -2,7 +2,7 @@
 
 What memory knows is shown rather than withheld, since no threshold tells a short fact from a chance likeness. Passages that
 probably answer stand whole. Less relevant ones are marked as maybe related, and cut to a short excerpt but for the first few.
-docs/why/relevance.md has the share of right facts that reach a model so, and the tokens.
+docs/why/reader.md has the share of right facts that reach a model so, and the tokens.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from .fresh_vectors import make_fresh_vectors
 
 _log = logging.getLogger("htm.recall")
 
-# How much the vector's score counts beside the words'; measured in docs/why/signals.md.
+# How much the vector's score counts beside the words'; measured in docs/why/reader.md.
 VECTOR_SHARE = 0.4
 # And of that, for a question that the embedder cannot read, to order what no word finds.
 LEAST_READABLE = 0.1

@@ -1,7 +1,7 @@
 """Fusion of the two arms of a search: the constants that its SQL is given; and fusion of lists by their ranks.
 
 The formulas of BM25, of its normalisation and of the convex sum are in SQL. Forms and constants are those that measured best
-(docs/why/signals.md).
+(docs/why/reader.md).
 """
 
 from __future__ import annotations

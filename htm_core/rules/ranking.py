@@ -1,7 +1,7 @@
 """The ranker: what was learned of how the parts of a score go together, with what stands beside a message, and who said it.
 
 A linear model over what recall computes in any case: `rules/scoring.py` computes its features, `python -m benchmarks.train_ranker`
-fits the weights on this project's own chats, docs/why/ranker.md has the measurement. What it weighs to is added to the score.
+fits the weights on this project's own chats, docs/why/reader.md has the measurement. What it weighs to is added to the score.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ words count against the best score that any passage could have for this query. T
     (vector + words + context + tags + sum of weight * signal) / (1 + sum of weights) + ranker
 
 over the signals that this query can have; what the ranker adds counts less and less towards 1, so that the score stays in its range
-and no two good ones are equal. docs/why/signals.md says what each part is for, and has their measurements.
+and no two good ones are equal. docs/why/reader.md says what each part is for, and has their measurements.
 
 Arrays have one row for each node or each mention, and one column for each term of the query; column 0 stands for the phrases that
 it quotes, as one more term.
