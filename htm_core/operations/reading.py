@@ -58,9 +58,8 @@ def _in_order(query: RecallQuery, hits: Sequence[Hit], logits: Sequence[float]) 
     said_when: dict[int, SaidWhen] = {}
     if standing is not None:
         order = [standing.newest, *(place for place in order if place != standing.newest)]
-        said_when.update(dict.fromkeys(standing.earlier, "earlier"))
         if standing.earlier:
-            said_when[standing.newest] = "last"
+            said_when = {**dict.fromkeys(standing.earlier, "earlier"), standing.newest: "last"}
     relevance = [reading.relevance(logit, hit.match.cosine) for hit, logit in zip(hits, logits, strict=True)]
     return [
         replace(moved(hits[old], score=score, relevance=relevance[old], by="reader"), said_when=said_when.get(old))

@@ -20,6 +20,7 @@ SCORE_WEIGHT = 16.0  # of the search's score beside the logit
 # Messages of one person state the same matter where what they are worth is at most so far below the best, and the logit at least
 # this; the newest of them holds.
 SAME_MATTER, STATES_AT_ALL = 4.0, -3.0
+PROBABLY_STATES = 0.0  # the logit from which on a hit may say that it was said last, or earlier
 # The logit of a text that only asks: the reader takes the very question that is asked for an answer.
 STATES_NOTHING = -20.0
 # The relevance of a hit is the logistic function of these: a constant, and the weights of the logit and of the cosine.
@@ -31,7 +32,10 @@ _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What stands first: the place of the hit that holds now, and those of the earlier ones that state the same matter."""
+    """What stands first: the place of the hit that holds now, and those of the earlier ones that probably state the same matter.
+
+    `earlier` is empty where the newest itself only perhaps states it.
+    """
 
     newest: int
     earlier: Collection[int]
@@ -80,7 +84,8 @@ def standing(question: str, hits: Sequence[Hit], logits: Sequence[float]) -> Sta
     if len(same) < 2:
         return None
     newest = max(same, key=lambda place: said[place].at)
-    return Standing(newest, [place for place in same if said[place].at.date() < said[newest].at.date()])
+    sure = [place for place in same if min(logits[place], logits[newest]) > PROBABLY_STATES]
+    return Standing(newest, [place for place in sure if said[place].at.date() < said[newest].at.date()])
 
 
 def _states_a_value(question: str, hit: Hit) -> bool:

@@ -83,6 +83,18 @@ def test_the_newest_of_what_states_the_matter_comes_first_and_the_others_were_sa
         assert sum(hit.signals.values()) == pytest.approx(hit.score)
 
 
+@pytest.mark.parametrize(
+    "logits", [{FORMER: 3.0, PRESENT: -1.0}, {FORMER: -2.0, PRESENT: 2.0}, {FORMER: -6.0, PRESENT: -1.0}]
+)
+def test_nothing_is_called_earlier_unless_both_probably_state_the_matter(
+    make: Make, stand_in: Stand, logits: dict[str, float]
+) -> None:
+    stand_in(logits)
+    with make(settings=SETTINGS_ALONE) as memory:
+        talk(memory)
+        assert set(marks(memory).values()) == {None}
+
+
 def test_what_the_reader_is_surer_of_comes_first_and_is_more_relevant(make: Make, stand_in: Stand) -> None:
     stand_in({ASKED: 0.0, FORMER: 6.0, PRESENT: -1.0})
     with make(settings=SETTINGS_ALONE) as memory:
