@@ -42,7 +42,6 @@ class Signals(BaseModel):
 
     corroboration: float = Field(default=1.0, ge=0, le=1, description="a lone word of the question may be chance")
     context: float = Field(default=1.0, ge=0, le=1, description="words said right before and after a message")
-    tags: float = Field(default=0.5, ge=0, le=1, description="words of its tags that the question has")
     session: float = Field(default=0.6, ge=0, le=10, description="how well the best of its conversation answers")
     speaker: float = Field(default=0.2, ge=0, le=10, description="said by the one speaker that the query names")
     time: float = Field(default=0.2, ge=0, le=10, description="said at, or near to, a time that the question names")

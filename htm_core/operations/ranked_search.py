@@ -18,7 +18,7 @@ from ..types import Hit, Match
 
 # The parts that a score can have. Diversity and echo come after the search.
 NO_PARTS = dict.fromkeys((
-    "vector", "words", "context", "tags", "session", "speaker", "time", "prior", "ranker", "diversity", "echo",
+    "vector", "words", "context", "session", "speaker", "time", "prior", "ranker", "diversity", "echo",
 ), 0.0)  # fmt: skip
 
 

@@ -4,7 +4,7 @@ A score does not depend on what else was found, so that scores compare between q
 words count against the best score that any passage could have for this query. The parts of a score add up to it, and it is from
 0 to 1:
 
-    (vector + words + context + tags + sum of weight * signal) / (1 + sum of weights) + ranker
+    (vector + words + context + sum of weight * signal) / (1 + sum of weights) + ranker
 
 over the signals that this query can have; what the ranker adds counts less and less towards 1, so that the score stays in its range
 and no two good ones are equal. docs/why/reader.md says what each part is for, and has their measurements.
@@ -55,9 +55,9 @@ class Candidates:
 
     All lists of nodes belong together, and so do those of mentions; `node_of` has the place of each mention's node. Ranks and
     cosines are NaN where there is none. `term_weights` (nodes, 1 + terms) is how much of the best score each term of the query
-    makes in a passage, `tag_weights` the same of the words in a node's tags. `passes` says whether a node passes the filters
-    itself, or only stands beside one that does. `uses` is the importance and use of each node, where they count. `conversations`
-    numbers the sessions of mentions, `times` are in seconds since 1970.
+    makes in a passage. `passes` says whether a node passes the filters itself, or only stands beside one that does. `uses` is the
+    importance and use of each node, where they count. `conversations` numbers the sessions of mentions, `times` are in seconds
+    since 1970.
     """
 
     vector_weight: float
@@ -71,7 +71,6 @@ class Candidates:
     text_scores: Array
     node_lengths: Array
     term_weights: Array
-    tag_weights: Array | None = None
     passes: Booleans | None = None
     uses: Array | None = None
     node_of: Integers
@@ -211,21 +210,15 @@ def _score_mentions(found: Candidates, query: ScoringQuery) -> dict[str, Array]:
     # Where there is no vector, nothing else can corroborate a lone word: it counts.
     no_vector = np.isnan(found.cosines) & query.by_meaning
     own = corroborated(found.term_weights, np.where(no_vector, 0.0, signals.corroboration))[node_of]
-    said = found.term_weights[node_of]
-    heard = _with_context(found, said, signals.context) if signals.context else said
-    around = (
-        np.where(found.in_conversation, corroborated(heard, signals.corroboration), 0.0) if signals.context else nothing
-    )
+    around = nothing
+    if signals.context:
+        heard = _with_context(found, found.term_weights[node_of], signals.context)
+        around = np.where(found.in_conversation, corroborated(heard, signals.corroboration), 0.0)
     parts = {
         "vector": found.vector_weight * found.vector_scores[node_of],
         "words": by_words * own,
         "context": by_words * np.maximum(0.0, around - own),
-        "tags": nothing,
     }
-    if found.tag_weights is not None:
-        tagged = signals.tags * found.tag_weights[node_of]
-        covered = corroborated(np.maximum(tagged, heard), signals.corroboration)
-        parts["tags"] = by_words * np.where(tagged.any(axis=1), np.maximum(0.0, covered - np.maximum(around, own)), 0.0)
     alone = _total(parts)
     parts["session"] = signals.session * _session_scores(found, alone) if signals.session else nothing
     parts["speaker"] = nothing

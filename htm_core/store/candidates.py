@@ -52,7 +52,6 @@ def find(read: Reader, query: RecallQuery) -> FoundCandidates:
         "phrases": texts(query.phrases or None),
         "forms": texts(query.forms or None),
         "with_context": weights.context > 0,
-        "with_tags": weights.tags > 0,
         "with_use": weights.prior > 0,
         "doubtful": texts(query.doubtful.words if query.words is not None else ()),
         "joined": texts(query.doubtful.joined if query.words is not None else ()),
@@ -67,7 +66,6 @@ def _similar(words: Mapping[str, Mapping[str, Sequence[int]]]) -> dict[str, Simi
 
 
 def _candidates(row: Mapping[str, Any]) -> Candidates:
-    weights = _term_weights(row)
     sessions = row["sessions"] or []
     numbers: dict[tuple[str, str], int] = {}
     conversations = [
@@ -84,8 +82,7 @@ def _candidates(row: Mapping[str, Any]) -> Candidates:
         vector_scores=_numbers(row["vector_scores"]),
         text_scores=_numbers(row["text_scores"]),
         node_lengths=_numbers(row["node_lengths"]),
-        term_weights=weights,
-        tag_weights=_tag_weights(row, like=weights),
+        term_weights=_term_weights(row),
         passes=None if row["passes"] is None else np.array(row["passes"], dtype=np.bool_),
         uses=None if row["uses"] is None else _numbers(row["uses"]),
         node_of=np.array(row["mention_nodes"] or [], dtype=np.int64) - 1,
@@ -120,14 +117,6 @@ def _term_weights(row: Mapping[str, Any]) -> Array:
         weights += np.bincount(cells, weights=shares, minlength=weights.size).reshape(shape)
     if row["phrase_shares"] is not None:
         weights[:, 0] = np.array(row["phrase_shares"]) / 2
-    return weights
-
-
-def _tag_weights(row: Mapping[str, Any], *, like: Array) -> Array | None:
-    if row["tag_nodes"] is None:
-        return None
-    weights = np.zeros_like(like)
-    np.maximum.at(weights, (np.array(row["tag_nodes"]) - 1, np.array(row["tag_terms"])), row["tag_weights"])
     return weights
 
 

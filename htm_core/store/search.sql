@@ -13,7 +13,7 @@ from recall_candidates(%(words)s, %(embedding)b, %(model)s,
   row(%(owners)s::text[], %(robots)s::text[], %(session)s::text, %(windows)s::tstzmultirange, %(tags)s::text[],
       %(equal)s::jsonb, %(metadata)s::jsonb, %(as_of)s::timestamptz, %(valid_at)s::timestamptz, %(sources)s::text[],
       %(min_trust)s::smallint)::conditions,
-  %(pool)s, %(limit)s, %(vector_share)s, %(phrases)s::text[], %(forms)s::text[], %(with_context)s, %(with_tags)s, %(with_use)s) c
+  %(pool)s, %(limit)s, %(vector_share)s, %(phrases)s::text[], %(forms)s::text[], %(with_context)s, %(with_use)s) c
 
 -- name: hits
 -- JSON comes as text, which takes half the time to read that its own binary form does, and so do ids.

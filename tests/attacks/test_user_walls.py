@@ -377,7 +377,7 @@ def test_a_search_that_forgets_its_owners_finds_those_that_are_claimed(walled: W
     filters = "row(%(owners)s::text[], null, null, null, null, null, null, null, null, null, null)::conditions"
     asked = (
         f"select nodes from recall_candidates('ferry boiler passport salary garden', null, null, {filters}, 50, 50, 0.5, "
-        "null, null, true, true, false)"
+        "null, null, true, false)"
     )
     shown = f"select owner from recall_hits(%(nodes)s::uuid[], %(passages)s::uuid[], {filters})"
     for owners in (None, ["ann", "bob", ""], ["bob"]):

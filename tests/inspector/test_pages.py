@@ -320,7 +320,7 @@ def test_the_parts_of_a_score_stand_one_after_the_other() -> None:
     node = Node(id="x", content="x", created_at=now, accessed_at=now)
     hit = Hit(
         node=node, score=0.5, vector_rank=1, text_rank=None, passage="x",
-        signals={"vector": 0.4, "words": 0.2, "tags": 0.0, "echo": -0.1},
+        signals={"vector": 0.4, "words": 0.2, "context": 0.0, "echo": -0.1},
     )  # fmt: skip
     assert [(each.name, each.start, each.length) for each in parts_of(hit)] == [
         ("vector", 0, 400), ("words", 400, 200), ("echo", 500, 100),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from htm_core import InvalidInput, Memory, NotFound, Settings, Signals
+from htm_core import InvalidInput, Memory, NotFound, Settings
 from htm_core.rules.text.tags import closure
 from htm_core.store.database import Database
 from tests.conftest import SETTINGS, Make, many
@@ -290,81 +290,3 @@ def test_flush_does_the_work_of_chat_models_after_a_shutdown(make: Make) -> None
         node = memory.remember("coffee is good")
         assert memory.flush(timeout=30)
         assert memory.get(node.id).tags == ("first:coffee",)
-
-
-# -- what they add to recall ------------------------------------------------------------------------------------------
-
-
-def parts(memory: Memory, question: str, *, mode: str = "text") -> dict[str, tuple[float, float]]:
-    """Each hit's score, and what its tags added to it.
-
-    By words, unless a test asks for more: vectors may be made at any moment, by another worker of this process.
-    """
-    found = memory.recall(question, mode=mode, hold=False, explain=True)
-    return {hit.content: (hit.score, hit.signals["tags"]) for hit in found}
-
-
-def test_a_memory_is_found_by_the_words_of_its_tags_as_well(make: Make) -> None:
-    with make(settings=IDLE) as memory:
-        memory.remember("She takes it without milk.", tags=["drink:tea"])
-        memory.remember("She takes it without sugar.", tags=["drink:coffee"])
-        found = parts(memory, "Which coffee does she take?")
-        assert next(iter(found)) == "She takes it without sugar."
-        assert found["She takes it without sugar."][1] > 0
-        assert found["She takes it without milk."][1] == 0
-
-
-def test_words_of_tags_and_of_a_question_are_cut_alike(make: Make) -> None:
-    with make(settings=IDLE) as memory:
-        memory.remember("It was moved on Tuesday.", tags=["technology:relational-database"])
-        for question in ("What was moved to other databases?", "Which RELATION was moved?"):
-            assert parts(memory, question)["It was moved on Tuesday."][1] > 0
-        for question in ("What was moved to another data-store?", "What was moved to the base?", "moved"):
-            assert parts(memory, question)["It was moved on Tuesday."][1] == 0
-
-
-def test_a_word_that_a_text_has_itself_is_not_counted_for_its_tags(make: Make) -> None:
-    with make(settings=IDLE) as memory:
-        node = memory.remember("The coffee is good.")
-        before = parts(memory, "coffee")
-        memory.tags.add(node.id, ["drink:coffee", "good"])
-        assert parts(memory, "coffee") == before
-
-
-def test_a_tag_counts_less_than_the_word_itself_and_no_score_is_above_one(make: Make) -> None:
-    with make(settings=IDLE) as memory:
-        memory.remember("coffee with milk")
-        memory.remember("with milk", tags=["drink:coffee", "coffee:milk"])
-        [said, tagged] = parts(memory, "coffee with milk").items()
-        assert (said[0], tagged[0]) == ("coffee with milk", "with milk")
-        assert 1 >= said[1][0] > tagged[1][0] > 0
-
-
-def test_a_tag_lifts_a_message_of_a_conversation_too(make: Make) -> None:
-    with make(settings=IDLE) as memory:
-        memory.remember("They met in May.", session="s", role="user", tags=["person:ann"])
-        memory.remember("They met in June.", session="s", role="user", tags=["person:ben"])
-        found = parts(memory, "Whom did Ann meet, and when was it that they met?")
-        assert next(iter(found)) == "They met in May."
-        assert found["They met in May."][1] > found["They met in June."][1] == 0
-
-
-@pytest.mark.parametrize("question", ["coffee's", "100% of it", "a_b \\ c\\", "[x] (y|z) * + ?", "%%%", "'; --"])
-def test_any_question_may_be_asked_where_there_are_tags(make: Make, question: str) -> None:
-    with make(settings=IDLE) as memory:
-        memory.remember("It is of it.", tags=["a_b:c++", "x:y-z", "100", "\u6771\u4eac:\u53f0\u6240"])
-        assert all(0 <= score <= 1 and added >= 0 for score, added in parts(memory, question).values())
-
-
-def test_tags_count_only_where_it_is_asked_for_and_never_for_meaning_alone(make: Make) -> None:
-    silent = Settings(**IDLE.model_dump(by_alias=True) | {"signals": Signals(tags=0)})
-    with make(settings=IDLE) as memory, make(settings=silent) as other:
-        memory.remember("She takes it without sugar.", tags=["drink:coffee"])
-        assert memory.flush(timeout=30)
-        question = "Which coffee does she take?"
-        [(lifted, added)] = parts(memory, question, mode="hybrid").values()
-        [(score, none)] = parts(other, question, mode="hybrid").values()
-        assert added > 0 == none
-        assert score < lifted
-        [hit] = memory.recall(question, mode="vector", hold=False, explain=True)
-        assert hit.signals["tags"] == 0

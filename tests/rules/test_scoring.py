@@ -225,7 +225,7 @@ def test_a_conversation_lifts_nothing_above_what_answers_better_than_all_that_it
     )  # fmt: skip
     query = asked(ranked=False, speaker=None, moments=())
     best = best_candidates(once, query, limit=50)
-    own = {each.place: sum(each.parts[name] for name in ("vector", "words", "context", "tags")) for each in best}
+    own = {each.place: sum(each.parts[name] for name in ("vector", "words", "context")) for each in best}
     score = {each.place: each.score for each in best}
     for one in own:
         for other in own:

@@ -19,7 +19,6 @@ PARTS = {
     "vector",
     "words",
     "context",
-    "tags",
     "session",
     "speaker",
     "time",

@@ -44,3 +44,4 @@ drop function if exists htm.recall_candidates(text, pgvector.halfvec, text, htm.
 drop function if exists htm.standing_search(pgvector.halfvec, integer, text[], integer);
 drop function if exists htm.user_says(uuid);
 drop function if exists htm.is_users_word(text, text, smallint) cascade;
+drop function if exists htm.recall_candidates(text, pgvector.halfvec, text, htm.conditions, integer, integer, float8, text[], text[], boolean, boolean, boolean);

@@ -11,22 +11,21 @@
 -- `words` is what words are found by, `embedding` the vector; either may be null. `vector_share` is the weight of the vector beside
 -- the words. `phrases` are what the query quotes: where some passage has a phrase, all phrases count as much as all words. `forms` are
 -- the words of the query that may be names: `known_speakers` are those that are speakers', since who asks can only guess them before.
--- `with_context` reads what was said around a candidate, `with_tags` the words of its tags, `with_use` its importance and use.
+-- `with_context` reads what was said around a candidate, `with_use` its importance and use.
 --
 -- The answer is one row of lists. Those of nodes belong together, and those of mentions, whose `mention_nodes` are places in the lists of
 -- nodes, from 1. What no node has is null instead of a list: `passes`, which says whether a node passes the filters itself, without filters;
--- `phrase_shares`, `uses`, and `tag_nodes` with the terms in their tags. `best_score` is what all words of the query would score, `vector_weight` the weight of the vector in this search,
+-- `phrase_shares` and `uses`. `best_score` is what all words of the query would score, `vector_weight` the weight of the vector in this search,
 -- `terms` the heaviest words of the query as sparse vectors in pgvector's binary form, like `weights`, those of the best passage of each node.
 create or replace function htm.recall_candidates(
   words text, embedding pgvector.halfvec, model text, f htm.conditions, pool integer, max_hits integer, vector_share float8,
-  phrases text[], forms text[], with_context boolean, with_tags boolean, with_use boolean,
+  phrases text[], forms text[], with_context boolean, with_use boolean,
   out known_speakers text[], out best_score float8, out query_words integer, out vector_weight float8, out terms bytea[],
   out nodes uuid[], out passages uuid[], out vector_ranks integer[], out text_ranks integer[], out cosines float8[],
   out vector_scores float8[], out text_scores float8[], out weights bytea[], out node_lengths integer[],
   out passes boolean[], out phrase_shares float8[], out uses float8[],
   out mention_nodes integer[], out owners text[], out sessions text[], out seqs bigint[], out roles text[], out names text[],
-  out times float8[], out in_conversation boolean[],
-  out tag_nodes integer[], out tag_terms integer[], out tag_weights float8[])
+  out times float8[], out in_conversation boolean[])
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_memoize = off set enable_hashagg = off as $$
 #variable_conflict use_column
@@ -51,9 +50,6 @@ declare
   phrase_nodes uuid[];
   phrase_passages uuid[];
   shares float8[];
-  places integer[];
-  lex htm.lexicon;
-  tag_patterns text[];
 begin
   f.owners := asked_owners;
   if cardinality(forms) > 0 then known_speakers := htm.matching_speakers(forms, f); end if;
@@ -168,22 +164,21 @@ begin
   -- Each node with the best of its passages, and a number.
   numbered as materialized (
     select b.*, (row_number() over ())::integer as number from (
-      select r.node_id, r.passage_id, r.vector_rank, r.text_rank, r.place, r.vector_score, r.text_score, r.weights, r.node_length,
-             r.cosine
+      select r.node_id, r.passage_id, r.vector_rank, r.text_rank, r.vector_score, r.text_score, r.weights, r.node_length, r.cosine
       from ranked_candidates r
       where r.node_id in (select c.node_id from considered c)
       union all
       select x.* from (
-        select distinct on (p.node_id) p.node_id, p.passage_id, null::bigint, null::bigint, null::bigint, p.vector_score, p.text_score,
-               p.weights, p.node_length, p.cosine
+        select distinct on (p.node_id) p.node_id, p.passage_id, null::bigint, null::bigint, p.vector_score, p.text_score, p.weights,
+               p.node_length, p.cosine
         from neighbour_passages p
         order by p.node_id, vector_weight * p.vector_score + (1 - vector_weight) * p.text_score desc, p.passage_id) x) b)
   select n.*, m.*
-  into nodes, passages, vector_ranks, text_ranks, places, cosines, vector_scores, text_scores, weights, node_lengths,
+  into nodes, passages, vector_ranks, text_ranks, cosines, vector_scores, text_scores, weights, node_lengths,
        mention_nodes, owners, sessions, seqs, roles, names, times, in_conversation
   from (
     select array_agg(b.node_id), array_agg(b.passage_id), array_agg(b.vector_rank::integer), array_agg(b.text_rank::integer),
-           array_agg(b.place::integer), array_agg(b.cosine), array_agg(b.vector_score), array_agg(b.text_score),
+           array_agg(b.cosine), array_agg(b.vector_score), array_agg(b.text_score),
            array_agg(pgvector.sparsevec_send(b.weights)), array_agg(b.node_length::integer)
     from numbered b) n
   cross join (
@@ -207,27 +202,6 @@ begin
       select (select 0.05 * s.importance + 0.5 * least(1, ln(1 + s.access_count) / ln(101)) from htm.node_state s
               where s.tenant = me and s.node_id = g.node_id)
       from unnest(nodes) with ordinality g(node_id, number) order by g.number);
-  end if;
-  if with_tags and best_score is not null and exists (select 1 from htm.tags t where t.tenant = me) then
-    select * into lex from htm.lexicon l where l.tenant = me;
-    -- A tag in which no word begins like a word of the query is left out before it is cut into lexemes: most are.
-    tag_patterns := array(select '%' || substr(l, length(lex.prefix) + 1, 3) || '%' from unnest(query_terms.lexemes) l);
-    with
-    -- The words of the query as they stand in tags, with the term and the weight of each.
-    query_words as materialized (
-      select w.word, t.term, -(t.vector operator(pgvector.<#>) w.vector) / best_score as weight
-      from (select word, ('{' || htm.lexeme_dimension(word) || ':1}/268435456')::pgvector.sparsevec as vector
-            from unnest(query_terms.lexemes) lexeme, substr(lexeme, length(lex.prefix) + 1) word) w,
-           unnest(query_terms.top_terms) with ordinality t(vector, term)
-      where t.vector operator(pgvector.<#>) w.vector < 0)
-    select array_agg(g.number::integer), array_agg(w.term::integer), array_agg(w.weight) into tag_nodes, tag_terms, tag_weights
-    from unnest(nodes, places) with ordinality g(node_id, place, number)
-    cross join lateral (
-      select string_agg(translate(t.tag, ':-_', '   '), ' ') as text from htm.tags t
-      where t.tenant = me and t.node_id = g.node_id and t.explicit and htm.fold_accents(t.tag) like any(tag_patterns) offset 0) tag
-    cross join lateral unnest(htm.to_lexemes(lex.config, tag.text)) u
-    join query_words w on w.word = u.lexeme
-    where g.place <= looked_around;
   end if;
 end $$;
 
