@@ -32,28 +32,9 @@ def facts_of(words: Sequence[OwnWord], known: Iterable[Stated]) -> list[tuple[UU
 
 
 def _stated(reader: EmbeddedReader, words: Sequence[OwnWord]) -> list[Stated]:
-    contents = [word.content for word in words]
-    kinds = dict(zip(contents, reader.kinds(contents), strict=True))
-    said = [
-        (word, text) for word in words if kinds[word.content]["raw"] <= 0.5 for text in facts.sentences(word.content)
-    ]
-    parts = [text for _, text in said if text not in kinds]  # a message of one sentence is read once
-    kinds |= zip(parts, reader.kinds(parts), strict=True)
-    found, asked = [], []
-    for word, text in said:
-        if not facts.says_nothing(kinds[text]):
-            section = facts.section_by_kind(kinds[text])
-            if section is None:
-                asked.append((word, text))
-            else:
-                found.append(_fact(word, text, section))
-    passages = [("user", word.at, text) for word, text in asked]
-    logits = {name: reader.stated(questions, passages) for name, questions in facts.QUESTIONS.items()}
-    for place, (word, text) in enumerate(asked):
-        section = facts.section_by_questions({name: of[place] for name, of in logits.items()})
-        if section is not None:
-            found.append(_fact(word, text, section))
-    return found
+    said = [(word, text) for word in words for text in facts.sentences(word.content)]
+    sections = map(facts.section_of, reader.kinds([text for _, text in said]))
+    return [_fact(word, text, section) for (word, text), section in zip(said, sections, strict=True) if section]
 
 
 def _fact(word: OwnWord, text: str, section: str) -> Stated:

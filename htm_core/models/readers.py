@@ -88,20 +88,6 @@ class EmbeddedReader:
         logits = self._model.call(lambda reader: reader.kinds(texts)).tolist()
         return [dict(zip(KINDS, map(_probability, of), strict=True)) for of in logits]
 
-    def stated(self, questions: Sequence[str], passages: Sequence[tuple[str, datetime, str]]) -> list[float]:
-        """The logits of the question that each passage states best; a passage is who said it, when, and its words.
-
-        Raises `ModelError` when the model cannot be loaded.
-        """
-        from .minilm.reader import STATES, shown
-
-        texts = [shown(*passage) for passage in passages]
-        logits = [
-            self._model.call(lambda reader: reader.questions(question, texts))[:, STATES].tolist()  # noqa: B023 - called at once
-            for question in questions
-        ]
-        return [max(of) for of in zip(*logits, strict=True)]
-
     def renew(self) -> None:
         """Load the model anew in a forked child: the threads of onnxruntime exist only in the parent."""
         self._kept_for_parent.append(self._model)  # deleting its session here would wait for them

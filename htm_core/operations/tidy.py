@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 KINDS: tuple[TidyKind, ...] = ("profile", "merge", "summarize")
 AT_ONCE = 20  # sessions of one transaction
-READ_AT_ONCE = 20  # messages that `profile` itself reads; what is beyond is left to the worker
+READ_AT_ONCE = 100  # messages that `profile` itself reads; what is beyond is left to the worker
 MOST = 100_000  # merges that are listed
 BUDGET = 300  # tokens of a profile's text
 

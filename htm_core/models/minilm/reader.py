@@ -39,9 +39,11 @@ KEPT = 4_096  # pairs of a question and a passage whose logits are kept
 STATES, ANSWERS, REPLACES = 0, 1, 2
 # Of a message alone: it asks something, only acknowledges, tells the assistant how to behave or asks it to do something once, says
 # what its author likes or plans, that something has ended, speaks of somebody else, says that its author does not know, or is
-# pasted or raw output.
+# pasted or raw output; it tells what lasts: who its author is, who somebody in their life is, where they live or come from, what
+# they do for a living or study.
 KINDS = (
     "asks", "acknowledges", "instructs", "requests", "prefers", "plans", "ended", "of_another", "unknown", "raw",
+    "about", "people", "places", "work",
 )  # fmt: skip
 FIRST_KIND = 3
 OUTPUTS = FIRST_KIND + len(KINDS)

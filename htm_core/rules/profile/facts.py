@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...types import ProfileSource
-from ..reading import STATES_AT_ALL
 from ..text.folding import fold
 
 SECTIONS = ("about", "instructions", "preferences", "people", "places", "work", "plans")
-VERSION = 4  # one more when other sentences are kept: texts are then read again
+VERSION = 5  # one more when other sentences are kept: texts are then read again
 LONGEST = 160  # characters of a sentence
 LONGEST_TEXT = 4_000  # characters of a text: what is longer was pasted rather than said
 MOST = 20  # sentences of one text
-# A sentence belongs to the section whose questions it states best, if it states them at all.
-QUESTIONS: Mapping[str, Sequence[str]] = {
-    "about": ("What is my name?", "How old am I?", "What am I allergic to?"),
-    "people": ("Who is in my family?", "Who are my friends, pets and colleagues?"),
-    "places": ("Where do I live?", "Where am I from?"),
-    "work": ("What is my job?", "Where do I work?"),
+# The kind of the reader by which a sentence is in a section.
+KINDS: Mapping[str, str] = {
+    "about": "about",
+    "instructs": "instructions",
+    "prefers": "preferences",
+    "people": "people",
+    "places": "places",
+    "work": "work",
+    "plans": "plans",
 }
+LIKELY = 0.4  # how likely a sentence must be of a kind: a name that is missed costs more than a line too many
 REPLACED = 0.8  # how likely a newer sentence must replace an earlier one of its section: it is compared with several
 COMPARED = 10  # of these the newest
-_SAYS_NOTHING = ("asks", "acknowledges", "requests", "unknown", "raw")
 _SENTENCE = re.compile(r"(?<=[!?\u2026])\s+|(?<=[^.\s]{3}\.)\s+|\n+")  # "Dr. Kim" is none
 
 
@@ -63,23 +65,7 @@ def sentences(text: str) -> list[str]:
     return [each for each in found if slug(each) and len(each) <= LONGEST][:MOST]
 
 
-def says_nothing(kinds: Mapping[str, float]) -> bool:
-    """True if a text asks, acknowledges, or is otherwise none in which its author speaks of themselves."""
-    return any(kinds[kind] > 0.5 for kind in _SAYS_NOTHING)
-
-
-def section_by_kind(kinds: Mapping[str, float]) -> str | None:
-    """The section of what instructs, plans or prefers; None where the questions decide."""
-    if kinds["instructs"] > 0.5:
-        return "instructions"
-    if kinds["of_another"] > 0.5:
-        return None
-    if kinds["plans"] > 0.5:
-        return "plans"
-    return "preferences" if kinds["prefers"] > 0.5 >= kinds["ended"] else None
-
-
-def section_by_questions(logits: Mapping[str, float]) -> str | None:
-    """The section whose questions a sentence states best; None where it states none."""
-    best = max(logits, key=lambda section: logits[section])
-    return best if logits[best] >= STATES_AT_ALL else None
+def section_of(kinds: Mapping[str, float]) -> str | None:
+    """The section of a sentence, by its likeliest kind; None where it is none that a profile keeps."""
+    kind = max(KINDS, key=lambda kind: kinds[kind])
+    return KINDS[kind] if kinds[kind] > LIKELY else None

@@ -1,13 +1,17 @@
-"""Fit the output *replaces* of a trained reader anew: `python -m benchmarks.reader.replaces FOLDER`. Needs torch.
+"""Fit some outputs of a trained reader anew, with the rest as it is: `python -m benchmarks.reader.lines FOLDER`. Needs torch.
 
-What labelled pairs teach holds for pairs that somebody chose. A job compares a message with the nearest earlier ones, and nearly
-all of these stay as they are. So the line of this one output is fitted once more, with the rest of the reader as it is, on the
-labelled pairs and on what jobs would compare in the worlds and dialogues of the training. FOLDER/NAME.pt is written anew.
+*Replaces*: what labelled pairs teach holds for pairs that somebody chose. A job compares a message with the nearest earlier ones,
+and nearly all of these stay as they are. So its line is fitted on the labelled pairs and on what jobs would compare in the worlds
+and dialogues of the training.
+
+The kinds of which a profile is made: on the sentences of `profile-train.jsonl` beside the messages that all kinds are trained on.
+FOLDER/NAME.pt is written anew.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
@@ -15,14 +19,17 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from benchmarks import recalled
 from benchmarks.present import dialogues
 from benchmarks.reader.export import trained
+from benchmarks.reader.lists import HERE
 from benchmarks.reader.model import Reader, by_length
 from benchmarks.reader.train import sayings
 from benchmarks.supersession import worlds
-from htm_core.models.minilm.reader import REPLACES, Pairs
+from htm_core.models.minilm.reader import FIRST_KIND, KINDS, REPLACES, Pairs, Tokens
 from htm_core.models.minilm.weights import obtain
 
+PROFILE = ("instructs", "prefers", "plans", "about", "people", "places", "work")
 OTHERS = 6_000  # compared pairs at most of which nothing is replaced
 RIDGE = 0.01
 AT_ONCE = 48
@@ -36,14 +43,27 @@ def main() -> None:
     given = parser.parse_args()
     path = given.folder / f"{given.name}.pt"
     reader = trained(path)
-    rows = [*sayings(), *compared()]
-    values = hidden(reader, [(newer, older) for newer, older, _ in rows])
-    line = fitted(values, torch.tensor([float(replaces) for *_, replaces in rows]))
-    with torch.no_grad():
-        reader.found[2].weight[REPLACES], reader.found[2].bias[REPLACES] = line[:-2], 0.0
-        reader.slope[REPLACES], reader.offset[REPLACES] = line[-2], line[-1]
+    known = Pairs(obtain())
+    pairs = [*sayings(), *compared()]
+    wanted = torch.tensor([float(replaces) for *_, replaces in pairs])
+    put(
+        reader, REPLACES, fitted(hidden(reader, [known.of_messages(newer, older) for newer, older, _ in pairs]), wanted)
+    )
+    print(f"{len(pairs)} pairs, of which {int(wanted.sum())} replace")
+    messages = [row for half in ("kinds", "profile") for row in recalled.rows(HERE / f"{half}-train.jsonl")]
+    values = hidden(reader, [known.of_message(row["text"]) for row in messages])
+    for kind in PROFILE:
+        wanted = torch.tensor([float(kind in row["kinds"]) for row in messages])
+        put(reader, FIRST_KIND + KINDS.index(kind), fitted(values, wanted))
+        print(f"{len(messages)} messages, of which {int(wanted.sum())} are of the kind {kind}")
     torch.save(reader.state_dict(), path)
-    print(f"{len(rows)} pairs, of which {sum(replaces for *_, replaces in rows)} replace")
+
+
+def put(reader: Reader, output: int, line: Tensor) -> None:
+    """Have an output be this line, as `fitted` gives it."""
+    with torch.no_grad():
+        reader.found[2].weight[output], reader.found[2].bias[output] = line[:-2], 0.0
+        reader.slope[output], reader.offset[output] = line[-2], line[-1]
 
 
 def compared() -> list[tuple[str, str, bool]]:
@@ -60,16 +80,15 @@ def compared() -> list[tuple[str, str, bool]]:
 
 
 @torch.no_grad()
-def hidden(reader: Reader, given: list[tuple[str, str]]) -> Tensor:
-    """What the logits of pairs are a line of, with the cosine and a 1 after it: (pairs, WIDTH + 2)."""
-    known = Pairs(obtain())
+def hidden(reader: Reader, given: Sequence[Tokens]) -> Tensor:
+    """What the logits are a line of, with the cosine and a 1 after it: (given, WIDTH + 2)."""
 
     def read(tokens: Tensor, parts: Tensor) -> Tensor:
         """What the logits are a line of, with the cosine and a 1."""
         values, cosine = reader.hidden(tokens, parts)
         return torch.cat([values, cosine, torch.ones_like(cosine)], -1)
 
-    return by_length(read, [known.of_messages(newer, older) for newer, older in given], at_once=AT_ONCE)
+    return by_length(read, given, at_once=AT_ONCE)
 
 
 def fitted(values: Tensor, wanted: Tensor) -> Tensor:
