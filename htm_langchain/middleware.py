@@ -194,7 +194,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         scope: Scope | None = None,
         budget: int | None = None,
         recall_budget: int = 1_000,
-        profile_budget: int = 300,
+        profile_budget: int = 150,
         recall_limit: int = 8,
         recall_timeout: float | None = 10.0,
         timeout: float | None = 10.0,

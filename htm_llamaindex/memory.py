@@ -63,7 +63,7 @@ class HTMMemory(BaseMemory):
     `token_limit` (30,000): tokens of all that `get` returns. A message that is longer loses its middle there, never in the log.
     `recall_limit` (8), `recall_tokens` (1,000), `min_score` (0), `min_trust` (0): how many passages are recalled at most, in
     how many tokens, and with which score and trust at least. `user`: whose memories are recalled, from all of their sessions;
-    without one only this session's. `profile_tokens` (300): tokens at most of what is known of the user from other
+    without one only this session's. `profile_tokens` (150): tokens at most of what is known of the user from other
     conversations, in the same block; 0 shows nothing. `palace_tokens` (2,000): tokens at most of what a palace says to the
     question. `inject` ("question"): where memory's block goes, in the question's message before its words, in a "message" of its
     own before it, or in the "system" prompt. `where`, `tags` and `timeframe` (none): what recall is narrowed to, as in
@@ -90,7 +90,7 @@ class HTMMemory(BaseMemory):
     token_limit: int = Field(default=30_000, gt=0)
     recall_limit: int = Field(default=8, ge=0, le=100)
     recall_tokens: int = Field(default=1_000, ge=0)
-    profile_tokens: int = Field(default=300, ge=0)
+    profile_tokens: int = Field(default=150, ge=0)
     min_score: float = Field(default=0.0, ge=0, le=1)
     min_trust: int = Field(default=0, ge=0, le=4)
     palace_tokens: int = Field(default=2_000, gt=0)
@@ -149,7 +149,7 @@ class HTMMemory(BaseMemory):
         recall_tokens: int = 1_000,
         min_score: float = 0.0,
         min_trust: int = 0,
-        profile_tokens: int = 300,
+        profile_tokens: int = 150,
         palace_tokens: int = 2_000,
         keep: Keep[ChatMessage] | None = None,
         rewrite: Callable[[str], str] | None = None,
