@@ -349,7 +349,7 @@ def _nodes_of(part: str, row: Mapping[str, Any]) -> list[object]:
 
 
 def _may_name(part: str, owner: object, node_owner: str) -> bool:
-    """Whether an owner's row may name a node: its own, a shared one in relations and working items, any one in jobs."""
+    """True if an owner's row may name a node: its own, a shared one in relations and working items, any one in jobs."""
     if part == "working_items" and owner == "" and is_anonymous(node_owner):
         return True  # a memory without a user may see the sessions without a known user
     return (

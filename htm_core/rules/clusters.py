@@ -16,7 +16,7 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 
 
 def clusters(points: npt.ArrayLike, count: int) -> list[int]:
-    """Which of at most `count` clusters each point (n, 2) is in, by k-means; the same points always make the same clusters.
+    """Return the cluster of each point (n, 2) by k-means, of at most `count`; the same points always make the same clusters.
 
     The first centre is the point nearest to the middle of all, each further one the point farthest from those before it.
     Clusters are numbered by size, the largest 0.

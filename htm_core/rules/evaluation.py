@@ -1,4 +1,4 @@
-"""How good answers are: questions with the memories that should answer them, and measures of what was found."""
+"""Quality of answers: questions with the memories that should answer them, and measures of the hits."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def mean_and_margin(values: Sequence[float]) -> tuple[float, float]:
 
 
 def sign_test(better: int, worse: int) -> float:
-    """How likely so uneven a count is, or a more uneven one, if better and worse were alike: the exact two-sided sign test."""
+    """Return the p-value of the exact two-sided sign test: how likely so uneven a count is if better and worse were alike."""
     count = better + worse
     if not count:
         return 1.0

@@ -45,12 +45,12 @@ def anonymous(session: str) -> str:
 
 
 def is_anonymous(user: str) -> bool:
-    """Whether a user name is that of a session without a known user."""
+    """True if a user name is that of a session without a known user."""
     return user.startswith(ANONYMOUS)
 
 
 def looks_like_id(text: str) -> bool:
-    """Whether a text can be read as a node id; a key must not look like one."""
+    """True if a text can be read as a node id; a key must not look like one."""
     try:
         UUID(text)
     except ValueError:

@@ -71,7 +71,7 @@ class Room:
 
     @property
     def places(self) -> int:
-        """How many things all its drawers hold."""
+        """The number of things that all its drawers hold."""
         return sum(drawer.places for drawer in self.drawers)
 
     @property
@@ -92,7 +92,7 @@ def check_place_name(name: object, *, what: str) -> str:
 
 
 def note_lifetime(ttl: timedelta | float) -> timedelta:
-    """How long a note lives, from a timedelta or seconds: more than nothing and at most 366 days."""
+    """Return the lifetime of a note, from a timedelta or seconds: more than nothing and at most 366 days."""
     if isinstance(ttl, bool) or not isinstance(ttl, timedelta | int | float):
         raise InvalidInput(f"expected ttl to be a timedelta or seconds, got {ttl!r}")
     try:

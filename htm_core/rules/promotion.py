@@ -35,7 +35,7 @@ _NUMBER_WORDS = {name: str(value) for value, name in enumerate(_COUNTING)}
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """How one text relates to another, and why."""
+    """The relation of one text to another, and why."""
 
     relation: Literal["same", "contradicts", "other"]
     why: str = ""
@@ -66,7 +66,7 @@ def _some_text(text: object, *, what: str, longest: int, instead: str) -> str:
 
 
 def compare(new: str, old: str, *, cosine: float | None, contradiction: str | None) -> Compared:
-    """How a new text relates to an old one.
+    """Return the relation of a new text to an old one.
 
     `cosine` is None when the texts were not embedded; `contradiction` is why the judge thinks that they contradict each other.
     """

@@ -87,7 +87,7 @@ def raw_output(text: str) -> str | None:
 
 
 def _count(text: str) -> tuple[int, int]:
-    """How many marks and how many words a text has. In a block of code, and in braces, every piece is a mark."""
+    """Count the marks and the words of a text. In a block of code, and in braces, every piece is a mark."""
     told = _BRACED.sub(_as_marks, _QUOTED.sub("`", _FENCED.sub(_as_marks, text)))
     if "</" in told:  # else a word in angle brackets is only a word
         told = _TAG.sub(_as_marks, told)
@@ -104,7 +104,7 @@ def _is_mark(piece: str) -> bool:
 
 
 def _is_stamped(line: str) -> bool:
-    """Whether a line begins with a time to the second, after nothing but figures, a level, a day, a month or an address."""
+    """True if a line begins with a time to the second, after nothing but figures, a level, a day, a month or an address."""
     if _STAMP_OF_A_LOG.match(line):
         return True
     head = [piece.strip(":,") for piece in line.split(maxsplit=5)[:5]]

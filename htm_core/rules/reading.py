@@ -1,4 +1,4 @@
-"""What the reader's logits mean for hits: their order, how likely each answers, and which of several values holds now.
+"""The meaning of the reader's logits for hits: their order, how likely each answers, and which of several values holds now.
 
 `python -m benchmarks.reader.measure --fit` fits the constants on authors whom the reader was not trained on. The margin of the
 newest was chosen so that what never changed stays first: docs/why/reader.md.
@@ -32,7 +32,7 @@ _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What stands first: the place of the hit that holds now, and those of the earlier ones that probably state the same matter.
+    """The hits that stand first: the place of the one that holds now, and of the earlier ones that probably state the same matter.
 
     `earlier` is empty where the newest itself only perhaps states it.
     """
@@ -48,7 +48,7 @@ def order(logits: Sequence[float], scores: Sequence[float], *, weight: float = S
 
 
 def worth(logits: Sequence[float], scores: Sequence[float], *, weight: float = SCORE_WEIGHT) -> list[float]:
-    """What each hit is worth: its logit, and so much of the score of the search."""
+    """Return the worth of each hit: its logit plus `weight` times its score in the search."""
     return [logit + weight * score for logit, score in zip(logits, scores, strict=True)]
 
 
@@ -64,7 +64,7 @@ def only_repeats(question: str, text: str) -> bool:
 
 
 def standing(question: str, hits: Sequence[Hit], logits: Sequence[float]) -> Standing | None:
-    """Which hit holds now where several messages of one person state what is asked; None where only one does.
+    """Find the hit that holds now where several messages of one person state what is asked; None where only one does.
 
     Only what a user said of themselves counts: not what an assistant, a page or a less trusted source says, nor what has ended,
     and nothing where the question names who speaks.

@@ -51,7 +51,7 @@ WEEK = 7 * 86_400.0  # seconds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """What a query could mean: nodes, each with its best passage, and the mentions in which they were said.
+    """The candidates of a query: nodes, each with its best passage, and the mentions in which they were said.
 
     All lists of nodes belong together, and so do those of mentions; `node_of` has the place of each mention's node. Ranks and
     cosines are NaN where there is none. `term_weights` (nodes, 1 + terms) is how much of the best score each term of the query
@@ -85,7 +85,7 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoringQuery:
-    """What a query asks for beside its meaning and its words.
+    """The parts of a query beside its meaning and its words.
 
     `by_meaning` and `by_words` say what was searched for, `speaker` is the one speaker that it names, `moments` are the times.
     So much of what the ranker says counts as `ranker` says, from 0 to 1. With `words_alone` a candidate without any of the words
@@ -161,7 +161,7 @@ def best_candidates(found: Candidates, query: ScoringQuery, *, limit: int) -> li
 
 
 def nearness(cosine: float) -> float:
-    """What a cosine counts, from 0 to 1: all from 0.8 on."""
+    """Return a cosine as a score from 0 to 1: 1 from 0.8 on."""
     return min(1.0, max(0.0, cosine) / FULL_COSINE)
 
 
@@ -177,7 +177,7 @@ def corroborated(weights: Array, strictness: float | Array) -> Array:
 
 
 def context_share(lengths: Array) -> Array:
-    """How much texts of so many words take from what stands around them, and give to it: short ones all, long ones little."""
+    """Return the share that texts of so many words take from their context, and give to it: short ones all, long ones little."""
     share: Array = 1 / (1 + (lengths / LONG) ** 4)
     return share
 
@@ -204,7 +204,7 @@ def _total_weight(query: ScoringQuery) -> float:
 
 
 def _score_mentions(found: Candidates, query: ScoringQuery) -> dict[str, Array]:
-    """What each mention scores by itself, by what stands around it, and by who said it when; not divided by the weights yet."""
+    """Score each mention by itself, by what stands around it, and by who said it when; not divided by the weights yet."""
     signals, node_of = query.signals, found.node_of
     by_words, nothing = 1 - found.vector_weight, np.zeros(len(node_of))
     # Where there is no vector, nothing else can corroborate a lone word: it counts.
@@ -261,7 +261,7 @@ def _in_order(places: Integers, among: Integers) -> tuple[Integers, Integers]:
 
 
 def _at(wanted: Integers, ordered: tuple[Integers, Integers]) -> Integers:
-    """Which of the mentions stands at each of the wanted places; -1 where none does."""
+    """Find the mention at each of the wanted places; -1 where there is none."""
     known, places = ordered
     if not len(known):
         return np.full(len(wanted), -1)
@@ -271,7 +271,7 @@ def _at(wanted: Integers, ordered: tuple[Integers, Integers]) -> Integers:
 
 
 def _session_scores(found: Candidates, alone: Array) -> Array:
-    """How well the session of each mention answers: the geometric mean of the mention's own score and the best of its session.
+    """Score the session of each mention: the geometric mean of the mention's own score and the best of its session.
 
     So a session supports what has something of its own, and lifts nothing above what answers better than all that it has. What was
     said in no session is its own.

@@ -1,4 +1,4 @@
-"""Which tenants leave a cell that has too much: the largest that make it more even."""
+"""Choose the tenants that leave a cell which has too much: the largest that make it more even."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def latest_span(spans: Sequence[Window | None]) -> Window | None:
 
 
 def holds_in_words(span: Window | None, *, at: datetime, zone: tzinfo) -> str | None:
-    """What is to be said of when something holds, at a time: "until 12 May 2026", "ended 12 May 2026", "from 1 June 2027".
+    """Return the words for when something holds, at a time: "until 12 May 2026", "ended 12 May 2026", "from 1 June 2027".
 
     None where it holds always, or has begun and does not end.
     """
@@ -51,7 +51,7 @@ def short_day(day: date, *, today: date | None = None) -> str:
 
 
 def share_left(age: timedelta, half_life: timedelta) -> float:
-    """What is left of something after a time, of which half is left after the half-life."""
+    """Return the share of something that is left after a time, with half left after the half-life."""
     return float(0.5 ** max(0.0, age / half_life))
 
 

@@ -36,7 +36,7 @@ def trust_of(trust: int | None, source: Source | None) -> int:
 
 
 def is_trusted_speaker(source: Source | None, role: str | None) -> bool:
-    """Whether something is a user's own word, or the program's without a role: what may be a preference or a standing instruction.
+    """True if something is a user's own word, or the program's without a role: what may be a preference or a standing instruction.
 
     Where source and role say different things, neither counts: a tool's result with `source="user"` is still a tool's. A system
     message is no preference of anybody, and models are shown it in any case.

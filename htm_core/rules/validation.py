@@ -163,7 +163,7 @@ def check_whole(value: object, *, what: str, least: int = 0, most: int = LARGEST
 
 
 def check_limit(limit: object) -> int:
-    """How many answers a verb gives at most: from 1 to 1,000."""
+    """Check how many answers a verb gives at most: from 1 to 1,000."""
     return check_whole(limit, what="limit", least=1, most=RESULTS)
 
 

@@ -82,7 +82,7 @@ def compile_where(where: Mapping[str, Any] | None) -> Filter:
 
 
 def _has_too_many(condition: Condition) -> bool:
-    """Whether PostgreSQL would read too many conditions: those on a dotted key are written twice, with all that they hold.
+    """True if PostgreSQL would read too many conditions: those on a dotted key are written twice, with all that they hold.
 
     It stops there: what is within several forms of a key comes once for each of them, at each level.
     """
@@ -242,7 +242,7 @@ def _unknown(name: Any, at: str) -> InvalidInput:
 
 
 def _equalities(condition: Condition) -> dict[str, Any] | None:
-    """What metadata must contain: the equalities that all must hold, of keys without a dot."""
+    """Return the equalities that metadata must contain: those that all must hold, of keys without a dot."""
     found: dict[str, Any] = {}
     for test in _conjuncts(condition):
         if isinstance(test, Has):
@@ -255,7 +255,7 @@ def _equalities(condition: Condition) -> dict[str, Any] | None:
 
 
 def _only_equalities(condition: Condition, equalities: dict[str, Any] | None) -> bool:
-    """Whether metadata that contain the equalities pass: strings, numbers or truth values, each of a key of its own."""
+    """True if metadata that contain the equalities pass: strings, numbers or truth values, each of a key of its own."""
     parts = condition.parts if isinstance(condition, And) else (condition,)
     return len(parts) == len(equalities or {}) and all(
         isinstance(part, Comparison) and part.operator == "eq" and isinstance(part.value, str | int | float | bool)

@@ -1,1 +1,1 @@
-"""Whether what was found answers a question, and what a model is given of it."""
+"""Evidence for an answer in what was found, and the text of it for a model."""

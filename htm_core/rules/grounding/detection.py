@@ -15,7 +15,7 @@ TASKS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """Whether a prompt asks for something remembered (`recall`), why (`rule`), and by which words of the prompt.
+    """The decision whether a prompt asks for something remembered (`recall`), why (`rule`), and by which words of the prompt.
 
     `probability` is how likely it asks, from 0 to 1, where a detector of your own says it; `detect` does not.
     """

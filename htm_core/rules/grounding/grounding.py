@@ -1,4 +1,4 @@
-"""What an answer rests on: the layers that were asked, in order, what each answered, and what may be generated.
+"""The grounds of an answer: the layers that were asked, in order, what each answered, and what may be generated.
 
 L0 is who the robot is; it always loads, and its sentences are evidence for a question about the robot itself. L1 to L4 (rooms,
 notes, artifacts, procedures) are asked in order for every prompt, and the first with certain evidence ends the walk. Evidence with
@@ -97,7 +97,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """What one layer answered.
+    """The answer of one layer.
 
     `state` is "loaded" (L0, where the prompt is not about the robot), "hit" (certain evidence), "uncertain" (evidence with a
     doubt), "miss", "failed", "skipped" (not asked) or "allowed" (L5).
@@ -139,7 +139,7 @@ class Grounding:
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
-        """What an answer may rest on, best first: of a grounded prompt what the layer with certain evidence has."""
+        """The evidence that an answer may rest on, best first: of a grounded prompt what the layer with certain evidence has."""
         shown = [layer for layer in self.layers if layer.state == "hit" or self.verdict != "grounded"]
         return tuple(sorted((each for layer in shown for each in layer.evidence), key=lambda each: -each.score))
 
@@ -161,7 +161,7 @@ class Grounding:
 
     @property
     def may_generate(self) -> bool:
-        """Whether free generation is allowed: the prompt asks for nothing remembered, or the miss was recorded."""
+        """True if free generation is allowed: the prompt asks for nothing remembered, or the miss was recorded."""
         if self.verdict == "uncertain":
             return not self.detection.recall
         return self.verdict == "free" or (self.verdict == "miss" and self.id is not None)

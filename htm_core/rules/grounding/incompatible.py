@@ -1,4 +1,4 @@
-"""Whether two texts cannot both be true, by what their sentences say: denials, numbers, dates, changed values of one subject.
+"""Contradictions between two texts, by what their sentences say: denials, numbers, dates, changed values of one subject.
 
 Two sentences contradict each other when they speak of the same thing and one denies it, or gives another number, another date or
 another value of the same attribute. What a sentence speaks of are its words without those of the value, without everyday words
@@ -81,7 +81,7 @@ def _common(one: Said, other: Said, *, without: set[str] = frozenset()) -> float
 
 
 def _same_subject(one: Said, other: Said) -> bool:
-    """Whether two sentences speak of one thing: one may say more of it, but not each something of its own."""
+    """True if two sentences speak of one thing: one may say more of it, but not each something of its own."""
     mine, theirs = _own(one, other), _own(other, one)
     if (
         not one.about
@@ -156,7 +156,7 @@ def _denied(one: Said, other: Said) -> str | None:
 
 
 def _is_name(said: Said) -> bool:
-    """Whether a sentence begins with what may be a name: a capital letter and no everyday word."""
+    """True if a sentence begins with what may be a name: a capital letter and no everyday word."""
     opening = TOKEN.search(said.text)
     return bool(opening) and opening[0][0].isupper() and said.first in said.about[:1]  # type: ignore[index]
 

@@ -28,10 +28,10 @@ def only_asks(text: str) -> bool:
 
 
 def about_questions(prompt: str) -> bool:
-    """Whether a prompt is about what somebody asked, so that a question may be evidence."""
+    """True if a prompt is about what somebody asked, so that a question may be evidence."""
     return _ABOUT_QUESTIONS.search(prompt) is not None
 
 
 def about_oneself(prompt: str) -> bool:
-    """Whether a prompt speaks of who asks, or of who is asked: "Who am I?", "When do you report?"."""
+    """True if a prompt speaks of who asks, or of who is asked: "Who am I?", "When do you report?"."""
     return _ONESELF.search(prompt) is not None

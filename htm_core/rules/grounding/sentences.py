@@ -195,7 +195,7 @@ def stem(word: str) -> str:
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether two stems are of one word: equal, or one begins with the other, as in "time" and "timeout"."""
+    """True if two stems are of one word: equal, or one begins with the other, as in "time" and "timeout"."""
     if len(one) > len(other):
         one, other = other, one
     return one == other or (len(one) >= 4 and other.startswith(one))

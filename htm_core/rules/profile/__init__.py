@@ -1,1 +1,1 @@
-"""What is known of a user by their own sentences, and the profile that these make. docs/why/profile.md says why."""
+"""Facts about a user in their own sentences, and the profile that these make. docs/why/profile.md says why."""

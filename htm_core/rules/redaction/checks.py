@@ -30,13 +30,13 @@ IBAN_LENGTHS = {each[:2]: int(each[2:]) for each in _IBANS.split()}
 
 
 def luhn(digits: str) -> bool:
-    """Whether the last of these digits is the check digit of the others (ISO/IEC 7812-1)."""
+    """True if the last of these digits is the check digit of the others (ISO/IEC 7812-1)."""
     doubled = (int(digit) * factor for digit, factor in zip(reversed(digits), cycle((1, 2)), strict=False))
     return sum(number - 9 if number > 9 else number for number in doubled) % 10 == 0
 
 
 def is_card(digits: str) -> bool:
-    """Whether digits can be the number of a payment card: a known network, its length, and the check digit."""
+    """True if digits can be the number of a payment card: a known network, its length, and the check digit."""
     return len(set(digits)) > 1 and luhn(digits) and any(
         len(digits) in lengths and any(first <= digits[: len(first)] <= last for first, last in ranges)
         for ranges, lengths in _NETWORKS
@@ -44,7 +44,7 @@ def is_card(digits: str) -> bool:
 
 
 def is_iban(text: str) -> bool:
-    """Whether a text without spaces is an IBAN: its country's length, and the check digits (ISO 13616)."""
+    """True if a text without spaces is an IBAN: its country's length, and the check digits (ISO 13616)."""
     text = text.upper()
     if IBAN_LENGTHS.get(text[:2]) != len(text) or not (text.isascii() and text.isalnum() and text[2:4].isdigit()):
         return False

@@ -1,4 +1,4 @@
-"""What is looked for: each kind of secret or personal data, and where in a text it stands.
+"""The kinds of secrets and personal data that are looked for, and where in a text each stands.
 
 Each takes time in proportion to the length of the text."""
 
@@ -108,7 +108,7 @@ def passwords(text: str) -> Iterator[Span]:
 
 
 def _has(text: str, words: Iterable[str]) -> bool:
-    """Whether a text has one of these words: much cheaper to see than a pattern, and most texts have none."""
+    """True if a text has one of these words: much cheaper to see than a pattern, and most texts have none."""
     return any(word in text for word in words)
 
 
@@ -125,7 +125,7 @@ def _only_by_case(value: str) -> bool:
 
 
 def _stands_alone(text: str, end: int, value: str) -> bool:
-    """Whether a value behind a colon is no word of a sentence: it is no plain word, or the last of its line."""
+    """True if a value behind a colon is no word of a sentence: it is no plain word, or the last of its line."""
     return not _WORD.fullmatch(value) or re.match(r"[ \t]{0,20}(?:[\n,;}\]]|\\n|$)", text[end : end + 24]) is not None
 
 

@@ -31,7 +31,7 @@ def pdf_marker(kinds: Iterable[str]) -> bytes:
 
 
 def is_unread_marker(pdf: bytes) -> bool:
-    """Whether a PDF is the one that stands for one that could not be read."""
+    """True if a PDF is the one that stands for one that could not be read."""
     return pdf == pdf_marker([UNREAD])
 
 

@@ -1,4 +1,4 @@
-"""What a redactor finds in the pages of a PDF: in each, and across the end of one and the beginning of the next."""
+"""Search the pages of a PDF with a redactor: each by itself, and across the end of one and the beginning of the next."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _EDGE = 500  # characters of a page that are searched together with its neighbou
 
 
 def search_pages(redactor: Redactor, pages: Sequence[str]) -> Mapping[str, int]:
-    """How much of which kind is in the texts of pages. A secret may begin on one page and end on the next."""
+    """Count what of each kind is in the texts of pages. A secret may begin on one page and end on the next."""
     found = Counter[str]()
     for page in pages:
         found.update(redactor.redact(page).counts)

@@ -25,7 +25,7 @@ class Redaction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redactor:
-    """What is taken out of a text before it is stored; each is replaced by a marker such as `[redacted:card]`.
+    """Rules for what is taken out of a text before it is stored; each part is replaced by a marker such as `[redacted:card]`.
 
         Memory("atlas", redactor=Redactor(kinds=("api_key", "password", "card"), patterns={"employee": r"E-[0-9]{6}"}))
 
@@ -93,7 +93,7 @@ def resolve_redactor(given: RedactorLike | None) -> Redactor | None:
 
 
 def marker(kind: str) -> str:
-    """What stands in place of something redacted."""
+    """Return the marker that stands in place of something redacted."""
     return f"[redacted:{kind}]"
 
 

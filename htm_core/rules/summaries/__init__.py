@@ -1,1 +1,1 @@
-"""What a conversation was about, in its own words."""
+"""Summaries of conversations, in their own words."""

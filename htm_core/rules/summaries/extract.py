@@ -63,7 +63,7 @@ def most_telling(messages: Sequence[Spoken]) -> list[int]:
         part = telling[begin:end]
 
         def value(place: int) -> float:
-            """What a message adds to those that were chosen."""
+            """Return the worth of a message beside those that were chosen."""
             alike = max((_likeness(said[place], said[other]) for other in chosen), default=0.0)
             return worth[place] * (1 - ALIKE * alike)
 

@@ -1,4 +1,4 @@
-"""What is asked in a long message, told from what is pasted into it: a question above, below or between a mail, a log or code.
+"""Find what is asked in a long message among what is pasted into it: a question above, below or between a mail, a log or code.
 
 It goes by where a part stands, how long it is, whether it ends with a question mark of any script, and by blank lines, fences and
 quoted lines. It reads no words, so it holds in every language. A message of ordinary length is one question, as it is.
@@ -44,7 +44,7 @@ class AskedParts:
 
 
 def asked_in(text: str) -> AskedParts | None:
-    """What a long message asks; None where it is short, or where nothing in it can be told from the rest."""
+    """Return what a long message asks; None where it is short, or where nothing in it can be told from the rest."""
     text = ends_of(text.strip())
     if len(text) < LONG:
         return None
@@ -71,7 +71,7 @@ def asked_in(text: str) -> AskedParts | None:
 
 
 def ends_of(text: str) -> str:
-    """What is read of a message: all of it, or the beginning and the end of a very long one."""
+    """Return the part of a message that is read: all of it, or the beginning and the end of a very long one."""
     return text if len(text) <= 2 * REACH else f"{text[:REACH]}\n\n{text[-REACH:]}"
 
 
@@ -115,7 +115,7 @@ def _sentences(block: str) -> Iterator[str]:
 
 
 def _edge(block: str, *, at_end: bool) -> str:
-    """What may ask at the beginning or end of a message: a short block, else the sentences of a long one from a question on."""
+    """Return what may ask at either end of a message: a short block, else the sentences of a long one from a question on."""
     if len(block) <= SHORT:
         return block
     if at_end:
@@ -131,12 +131,12 @@ def _edge(block: str, *, at_end: bool) -> str:
 
 
 def _asks(part: str) -> bool:
-    """Whether a sentence of a part ends with a question mark."""
+    """True if a sentence of a part ends with a question mark."""
     return _asks_last(part) or any(_asks_last(part[: found.end()]) for found in _SENTENCE_ENDS.finditer(part))
 
 
 def _asks_last(text: str) -> bool:
-    """Whether a text ends with a question mark, of whatever script; that of Greek is a semicolon."""
+    """True if a text ends with a question mark, of whatever script; that of Greek is a semicolon."""
     for place in range(len(text) - 1, -1, -1):
         mark = text[place]
         if mark in ";\u037e":

@@ -32,7 +32,7 @@ def ranks() -> Mapping[str, int]:
 
 
 def is_english(word: str) -> bool:
-    """Whether a word in small letters is a common English one, or another form of one."""
+    """True if a word in small letters is a common English one, or another form of one."""
     known = ranks()
     if word in known:
         return True
@@ -52,7 +52,7 @@ def is_english(word: str) -> bool:
 
 
 def is_compound(word: str) -> bool:
-    """Whether a word in small letters is two frequent English words: "bookshelf"."""
+    """True if a word in small letters is two frequent English words: "bookshelf"."""
     known = ranks()
     return any(
         max(known.get(word[:at], FREQUENT), known.get(word[at:], FREQUENT)) < FREQUENT

@@ -138,5 +138,5 @@ def source(text: str) -> str:
 
 
 def is_slug(text: str) -> bool:
-    """Whether a text is a short name, or several with slashes between, which cannot say an instruction: it needs no fence."""
+    """True if a text is a short name, or several with slashes between, which cannot say an instruction: it needs no fence."""
     return len(text) <= LONGEST_SLUG and _SLUG.fullmatch(text) is not None

@@ -11,7 +11,7 @@ _SEEN = re.compile("[^\\s\u00ad\u200b\u200c\u200d\u2060\ufeff]")
 
 
 def has_words(text: str) -> bool:
-    """Whether there is anything to see in a text: more than white space and what has no width."""
+    """True if a text has anything to see: more than white space and what has no width."""
     return _SEEN.search(text) is not None
 
 

@@ -43,7 +43,7 @@ _QUESTION_WORDS = words("""what whats what's when where which who whos who's who
 
 @dataclass(frozen=True, slots=True)
 class SaidBefore:
-    """What was said before: the words, and whether a person said them or the assistant did."""
+    """An earlier message: its words, and whether a person said them or the assistant did."""
 
     text: str
     by_person: bool
@@ -73,7 +73,7 @@ def asks_further(question: str) -> bool:
 
 
 def queries_of(question: str, earlier: Sequence[SaidBefore]) -> tuple[str, ...]:
-    """What to search for about a question: the question itself, or where it leans on what was said before, what it is about.
+    """Return what to search for about a question: the question itself, or where it leans on what was said before, what it is about.
 
     Args:
         question: What is asked now.

@@ -12,16 +12,16 @@ _BEGINS = (
 
 
 def is_pdf(data: bytes) -> bool:
-    """Whether bytes begin as a PDF does."""
+    """True if bytes begin as a PDF does."""
     return data.startswith(_PDF)
 
 
 def may_be_pdf(data: bytes) -> bool:
-    """Whether bytes have the sign of a PDF where readers look for it: within the first 1,024."""
+    """True if bytes have the sign of a PDF where readers look for it: within the first 1,024."""
     return _PDF in data[:_HEAD]
 
 
 def is_known_file(data: bytes) -> bool:
-    """Whether bytes begin as a picture, a recording or an archive does. So can a text: ask only for what is none."""
+    """True if bytes begin as a picture, a recording or an archive does. So can a text: ask only for what is none."""
     is_riff = data[:4] == b"RIFF" and data[8:12] in (b"WEBP", b"WAVE", b"AVI ")
     return data.startswith(_BEGINS) or is_riff or (data[4:8] == b"ftyp" and data.startswith(b"\x00\x00\x00"))

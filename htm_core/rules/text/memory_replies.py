@@ -1,4 +1,4 @@
-"""What memory itself has answered: replies of its tools, and blocks of a prompt that a model repeats.
+"""Replies of memory itself: answers of its tools, and blocks of a prompt that a model repeats.
 
 They are in a session's log, as every message is, but recall does not find them. A reply quotes memories: found again it would be
 quoted in the next reply, and what it quotes would outlive its `forget`.
@@ -43,7 +43,7 @@ def quotes_memories(text: str) -> bool:
 
 
 def is_memory_reply(text: str, role: str | None) -> bool:
-    """Whether a message of this role is what a tool of memory answered, or a model's repetition of a block of its prompt."""
+    """True if a message of this role is what a tool of memory answered, or a model's repetition of a block of its prompt."""
     if role not in ("tool", "assistant"):
         return False
     text = text.strip()

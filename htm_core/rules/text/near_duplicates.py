@@ -56,7 +56,7 @@ class Words:
         return sorted(sorted(self.different), key=len, reverse=True)[: self.spare + 1]
 
     def is_near(self, other: Words) -> bool:
-        """Whether the two are near-duplicates, if their numbers and signs are the same."""
+        """True if the two are near-duplicates, provided that their numbers and signs are the same."""
         spare = min(self.spare, other.spare)
         # Most differ in length alone by more than that, which is seen at once.
         if abs(len(self.different) - len(other.different)) > spare or len(self.different ^ other.different) > spare:

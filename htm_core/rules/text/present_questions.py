@@ -41,7 +41,7 @@ _NOW = re.compile(
 
 @lru_cache(maxsize=64)
 def asks_the_present(question: str) -> bool:
-    """Whether a question asks for something as it is now: a state that may have changed since it was said first."""
+    """True if a question asks for something as it is now: a state that may have changed since it was said first."""
     if _NOT_NOW.search(question):
         return False
     if _NOW.search(question):

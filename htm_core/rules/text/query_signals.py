@@ -1,4 +1,4 @@
-"""What a question names besides its subject: speakers and times."""
+"""Speakers and times that a question names besides its subject."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def of_pages(pages: Sequence[str]) -> Readable:
 
 
 def is_markdown(name: str | None, media_type: str | None = None) -> bool:
-    """Whether a file of this name and type is Markdown."""
+    """True if a file of this name and type is Markdown."""
     return PurePath(name or "").suffix.lower() in MARKDOWN or plain_type(media_type) in _MARKDOWN_TYPES
 
 

@@ -183,7 +183,7 @@ def same_facts(text: str) -> SameFacts | None:
 
 
 def is_same(one: str, other: str) -> bool:
-    """Whether two texts of one speaker, of one day and one session say the same."""
+    """True if two texts of one speaker, of one day and one session say the same."""
     mine, others = same_facts(one), same_facts(other)
     return mine is not None and others is not None and mine.form == others.form
 
@@ -235,7 +235,7 @@ def _is_cased(word: str) -> bool:
 
 
 def _has_cased(text: str) -> bool:
-    """Whether a text that was all in capitals has a word whose capital letter would have told."""
+    """True if a text that was all in capitals has a word whose capital letter would have told."""
     return any(word.casefold() in _CASED for word in text.split())
 
 

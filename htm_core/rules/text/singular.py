@@ -66,7 +66,7 @@ def _once(word: str) -> str:
 
 
 def _ending(low: str) -> int:
-    """How many letters the plural added; 0 is a "y" that became "ies"."""
+    """Count the letters that the plural added; 0 is a "y" that became "ies"."""
     if low.endswith("ies"):
         return 1 if low in _IE or len(low) == 4 else 0
     if low.endswith("uses"):

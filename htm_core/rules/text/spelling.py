@@ -64,7 +64,7 @@ Similar: TypeAlias = Mapping[str, tuple[int, int]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doubtful:
-    """What of a question may be spelt otherwise by memories: single words, and neighbours that may be one word."""
+    """The parts of a question that memories may spell otherwise: single words, and neighbours that may be one word."""
 
     words: tuple[str, ...] = ()
     joined: tuple[str, ...] = ()
@@ -140,7 +140,7 @@ def _may_be_misspelt(word: re.Match[str], question: str, *, language: str) -> bo
 
 
 def _is_name(word: re.Match[str], question: str) -> bool:
-    """Whether a word is written as names are, and not because a sentence begins with it."""
+    """True if a word is written as names are, and not because a sentence begins with it."""
     return (
         fold(word[0]) not in NO_NAMES
         and word[0][0].isupper()
@@ -169,7 +169,7 @@ def _as_written(question: str, joined: str) -> str:
 
 
 def _meant(written: str, known: Similar, *, language: str, first: bool) -> tuple[str | None, bool]:
-    """What a word was meant to be, and whether that takes its place; the `first` of a sentence is no name for its capital alone."""
+    """Return the meant word, and whether it replaces this one; the `first` of a sentence is no name for its capital alone."""
     typed, is_name = without_marks(fold(written)), written[0].isupper()
     compounds = [word for word in known if not word.isalpha()]
     if compounds:
@@ -210,7 +210,7 @@ def _meant(written: str, known: Similar, *, language: str, first: bool) -> tuple
 
 
 def _limits(length: int, *, is_name: bool, certain: bool) -> tuple[float, float]:
-    """How unlikely an error may be in a word of so many letters, and how unlikely where its first letter is another.
+    """Return how unlikely an error may be in a word of so many letters, and how unlikely where its first letter is another.
 
     A name that is taken for another is worse than none: it must look or sound like it.
     """
@@ -224,7 +224,7 @@ def _limits(length: int, *, is_name: bool, certain: bool) -> tuple[float, float]
 
 
 def _frequency(word: str, documents: int | None, *, is_name: bool) -> float:
-    """How likely a word is asked for, in nats: by its place in English, and by how often memories have it."""
+    """Return how likely a word is asked for, in nats: by its place in English, and by how often memories have it."""
     english = -ENGLISH_COUNTS * math.log(ranks().get(word, NO_WORD))
     if documents is None:
         return english
@@ -246,7 +246,7 @@ def _english_words_near(typed: str) -> dict[str, None]:
 
 
 def unlikeliness(typed: str, meant: str) -> float:
-    """How unlikely it is to type one word for the other by a single error, in nats; both in small letters."""
+    """Return the cost of typing one word for the other by a single error, in nats; both in small letters."""
     start = next(
         (at for at, (a, b) in enumerate(zip(typed, meant, strict=False)) if a != b), min(len(typed), len(meant))
     )

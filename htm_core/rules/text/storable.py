@@ -1,4 +1,4 @@
-"""What PostgreSQL can hold of a text: no NUL, and no half of a character."""
+"""Text as PostgreSQL can hold it: no NUL, and no half of a character."""
 
 from __future__ import annotations
 

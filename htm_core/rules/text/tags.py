@@ -91,7 +91,7 @@ def closure(tags: Iterable[str]) -> frozenset[str]:
 
 
 def similarity(query: str, tag: str) -> float:
-    """How similar a normalized tag is to a query, from 0 to 1; 1 is the tag itself or one of its levels.
+    """Return the similarity of a normalized tag to a query, from 0 to 1; 1 is the tag itself or one of its levels.
 
     Both are compared in the singular: first whole levels, then beginnings and parts, then the trigrams that they share
     (Dice's coefficient), so that a misspelled query finds its tag.

@@ -1,4 +1,4 @@
-"""What a reasoning model thinks before it answers: nobody's words, so that they are neither searched nor shown again.
+"""Thoughts of a reasoning model before it answers: nobody's words, so that they are neither searched nor shown again.
 
 Models and the programs around them mark thoughts in three ways: as blocks of content of their own, in fields beside the content,
 and by marks within the text. Everybody who stores or shows what a model said asks here.
@@ -45,7 +45,7 @@ _SUSPECT = re.compile(r"[<>\u25c1]|&lt;|\[/?(?:THINK|REASONING)|^\s*(?:Thought:|
 
 
 def is_thought(block: Any) -> bool:
-    """Whether a block of content holds thoughts, by its type or by its provider's mark, such as Gemini's `thought: true`.
+    """True if a block of content holds thoughts, by its type or by its provider's mark, such as Gemini's `thought: true`.
 
     LangChain wraps a block that it has no type for, such as Anthropic's redacted thoughts, as `non_standard`.
     """
@@ -75,7 +75,7 @@ def without_thought_fields(value: Any) -> Any:
 
 
 def without_thoughts(text: str) -> str:
-    """What a model said, without the thoughts that are marked within its text; the very text where there are none.
+    """Return what a model said, without the thoughts that are marked within its text; the very text where there are none.
 
     Marks may be nested. Where the last end is missing, all from the mark on is a thought; where the beginning is missing, all up
     to the end. Marks that are quoted in code stay. This is for a model's words alone: a user who writes such a mark means it.

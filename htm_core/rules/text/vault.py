@@ -1,4 +1,4 @@
-"""What a note of a vault says beside its words, as Obsidian writes it: `#tags`, `[[links]]`, and links to files of Markdown.
+"""Marks in a note of a vault beside its words, as Obsidian writes them: `#tags`, `[[links]]`, and links to files of Markdown.
 
 What stands in code, in a comment, or behind a backslash is none of them.
 """

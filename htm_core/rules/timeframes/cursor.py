@@ -41,7 +41,7 @@ class ParsedTime:
         return self.instant or self.window.stop
 
     def plain(self, word: str) -> bool:
-        """Whether it is clearly a time when it follows a word inside a sentence."""
+        """True if it is clearly a time when it follows a word inside a sentence."""
         return self.after is None or word in self.after
 
 
@@ -61,7 +61,7 @@ class Cursor:
 
     @property
     def at_end(self) -> bool:
-        """Whether all words were taken."""
+        """True if all words were taken."""
         return self.place >= len(self._tokens)
 
     def next(self, kind: Kind) -> Token | None:
@@ -87,12 +87,12 @@ class Cursor:
         return ""
 
     def has_digits(self, place: int) -> bool:
-        """Whether the words taken since a place have a number in digits, such as a year."""
+        """True if the words taken since a place have a number in digits, such as a year."""
         return any(token.kind != "word" for token in self._tokens[place : self.place])
 
     @property
     def after_possessive(self) -> bool:
-        """Whether the word taken last has a possessive 's: "last week's"."""
+        """True if the word taken last has a possessive 's: "last week's"."""
         return self.place > 0 and self.last().stop - self.last().start > len(self.last().raw)
 
     def joined(self, *signs: str) -> str:
@@ -106,7 +106,7 @@ class Cursor:
         return sign.text
 
     def sees(self, word: str) -> bool:
-        """Whether a word comes next, without taking it."""
+        """True if a word comes next, without taking it."""
         token = self.next("word")
         return token is not None and token.text == word
 

@@ -93,7 +93,7 @@ def cyclic(cursor: Cursor) -> tuple[Cycle, frozenset[str]] | None:
 
 
 def lower_case_verb(cursor: Cursor) -> bool:
-    """Whether the word taken last is "may" or "march", which are usually verbs in a sentence."""
+    """True if the word taken last is "may" or "march", which are usually verbs in a sentence."""
     return cursor.last().raw in ("may", "march")
 
 

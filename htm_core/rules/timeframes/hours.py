@@ -17,7 +17,7 @@ from .relative import by_the_calendar
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """What was said of the clock: "between" two times; "since", "before" or "after" one; or "at" one, or "around" it."""
+    """A statement about the clock: "between" two times; "since", "before" or "after" one; or "at" one, or "around" it."""
 
     kind: str
     first: Hour

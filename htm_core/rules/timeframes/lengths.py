@@ -13,7 +13,7 @@ ABOUT = ("about", "around", "roughly", "approximately", "approx", "circa", "some
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """How many; `most` is set if it is a range, such as two or three."""
+    """An amount; `most` is set if it is a range, such as two or three."""
 
     count: int
     about: bool = False

@@ -143,20 +143,20 @@ def _sentence(words: Sequence[Token], found: FoundTime) -> _Sentence:
 
 
 def _ends_sentence(words: Sequence[Token], place: int) -> bool:
-    """Whether a sentence ends with this sign; a dot inside "example.com" ends none."""
+    """True if a sentence ends with this sign; a dot inside "example.com" ends none."""
     sign = words[place]
     following = words[place + 1] if place + 1 < len(words) else None
     return sign.text in _SENTENCE_END and (following is None or following.start > sign.stop)
 
 
 def _is_quoted(question: str, words: Sequence[Token], found: FoundTime) -> bool:
-    """Whether a time stands in quotation marks: it is what was said then, and not when."""
+    """True if a time stands in quotation marks: it is what was said then, and not when."""
     before = question[: words[found.first].start]
     return len(_QUOTES.findall(before)) % 2 == 1 and _QUOTES.search(question, words[found.end - 1].stop) is not None
 
 
 def _is_title(sentence: _Sentence) -> bool:
-    """Whether a time is a part of a name, such as "Last Week Tonight": a word is capitalised that needs no capital."""
+    """True if a time is a part of a name, such as "Last Week Tonight": a word is capitalised that needs no capital."""
     words = sentence.time if sentence.before else sentence.time[1:]
     return any(
         word.text in _PASTWARD | {"this", "the", "week", "day", "night"} and word.raw.istitle() for word in words
@@ -164,7 +164,7 @@ def _is_title(sentence: _Sentence) -> bool:
 
 
 def _is_denied(sentence: _Sentence) -> bool:
-    """Whether the words right before a time exclude it, compare with it, or are unsure of it; or those right after it."""
+    """True if the words right before a time exclude it, compare with it, or are unsure of it; or those right after it."""
     before = [word.text for word in sentence.before[-3:]]
     after = [word.text for word in sentence.after[:3]]
     if before[-1:] == ["about"] and before[-2:-1] and before[-2] in TALK:
@@ -212,12 +212,12 @@ def _neighbour(cursor: Cursor, windows: Sequence[Window], calendar: Calendar) ->
 
 
 def _is_past(windows: Sequence[Window], calendar: Calendar) -> bool:
-    """Whether some of it is before now; a time without an end ("after Monday") counts."""
+    """True if some of it is before now; a time without an end ("after Monday") counts."""
     return all(window.start is None or window.start < calendar.now for window in windows)
 
 
 def _is_when(sentence: _Sentence) -> bool:
-    """Whether a time is when the question's subject was said or happened."""
+    """True if a time is when the question's subject was said or happened."""
     opening = " ".join(word.text for word in sentence.time[:3]) + " "
     if any(opening.startswith(f"{limit} ") for limit in _LIMITS):
         return False
@@ -236,13 +236,13 @@ def _is_when(sentence: _Sentence) -> bool:
 
 
 def _is_rolling(time: Sequence[Token]) -> bool:
-    """Whether it is "over the past week" or "over Christmas", not "over a week ago" or "for Friday"."""
+    """True if it is "over the past week" or "over Christmas", not "over a week ago" or "for Friday"."""
     words = {word.text for word in time}
     return not words.isdisjoint({"last", "past", "previous"}) or (time[0].text == "over" and "ago" not in words)
 
 
 def _is_pastward(time: Sequence[Token]) -> bool:
-    """Whether a time lies behind us by its own words; "the last week of October" may also be ahead."""
+    """True if a time lies behind us by its own words; "the last week of October" may also be ahead."""
     return any(
         word.text in _PASTWARD and not (word.text == "last" and any(later.text == "of" for later in time[place:]))
         for place, word in enumerate(time)
@@ -250,7 +250,7 @@ def _is_pastward(time: Sequence[Token]) -> bool:
 
 
 def _in_the_past(sentence: _Sentence) -> bool:
-    """Whether the verb next to a time is in the past: the nearest one before it, else the first one after it."""
+    """True if the verb next to a time is in the past: the nearest one before it, else the first one after it."""
     before = sentence.before
     weak = False
     for place in range(len(before) - 1, -1, -1):
@@ -273,7 +273,7 @@ def _in_the_past(sentence: _Sentence) -> bool:
 
 
 def _tense(words: Sequence[Token], place: int) -> str:
-    """Whether a word is a verb in the "past", in the "present", perhaps in the present ("weak"), or no verb that tells ("")."""
+    """Return the tense of a word: "past", "present", perhaps present ("weak"), or "" where it is no verb that tells."""
     word = words[place]
     text = word.text
     if text in _AHEAD or text in _PRESENT:

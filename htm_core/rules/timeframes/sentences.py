@@ -136,7 +136,7 @@ class FoundTime:
 
 
 def may_name_a_time(question: str) -> bool:
-    """Whether a question has a word or a digit without which no time is written; most questions have none."""
+    """True if a question has a word or a digit without which no time is written; most questions have none."""
     text = question[:READ]
     return not ANCHORS.isdisjoint(map(str.lower, _WORD.findall(text))) or _DIGIT.search(text) is not None
 
@@ -178,7 +178,7 @@ def openings(words: Sequence[Token]) -> list[int]:
 
 
 def _is_counted(words: Sequence[Token], place: int) -> bool:
-    """Whether a unit of time may belong to a time: "last year" may, "what year" may not."""
+    """True if a unit of time may belong to a time: "last year" may, "what year" may not."""
     before, after = words[:place][-1:], words[place + 1 : place + 2]
     if words[place].text.startswith("weekend") or (
         after and (after[0].text in _AFTER_UNIT or after[0].kind == "number")
@@ -192,7 +192,7 @@ def _is_counted(words: Sequence[Token], place: int) -> bool:
 
 
 def may_open(words: Sequence[Token], place: int) -> bool:
-    """Whether a time in a sentence may begin with this word, whatever follows it."""
+    """True if a time in a sentence may begin with this word, whatever follows it."""
     word = words[place]
     if word.text == "this" and place and words[place - 1].text in _FORMS_OF_BE:
         return False  # "is this Monday?" asks what this is
@@ -212,7 +212,7 @@ def _continues_number(words: Sequence[Token]) -> bool:
 
 
 def _continues_amount(words: Sequence[Token], place: int) -> bool:
-    """Whether a time begins in the middle of an amount: at "5 weeks ago" in "1,5 weeks ago", at "days ago" in "1e9 days ago".
+    """True if a time begins in the middle of an amount: at "5 weeks ago" in "1,5 weeks ago", at "days ago" in "1e9 days ago".
 
     What it would say is not what was asked, so it is no time.
     """
@@ -235,7 +235,7 @@ def _continues_amount(words: Sequence[Token], place: int) -> bool:
 
 
 def _is_amount(word: Token) -> bool:
-    """Whether a word is a number, a part of one, or begins with a digit of any script."""
+    """True if a word is a number, a part of one, or begins with a digit of any script."""
     if word.kind == "number":
         return True
     return word.kind == "word" and (

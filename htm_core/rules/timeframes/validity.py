@@ -196,7 +196,7 @@ def _spans(sentence: str, calendar: Calendar) -> Iterator[Validity]:
 
 
 def _lacks_a_year(cursor: Cursor, said: str) -> bool:
-    """Whether a span that was read has a date that comes every year, and no year: "open until 31 March" may be of each."""
+    """True if a span that was read has a date that comes every year, and no year: "open until 31 March" may be of each."""
     read = [time for time, end in cursor.times.values() if time is not None and end <= cursor.place]
     return any(isinstance(time.cycle, Yearly | Feast) for time in read) and not _YEAR.search(said)
 
@@ -212,7 +212,7 @@ def _length_of_both_ends(words: Sequence[Token], calendar: Calendar) -> int:
 
 
 def _is_past(words: Sequence[Token]) -> bool:
-    """Whether a sentence tells of the past: "I lived there until May" is over, "I live there until May" is not.
+    """True if a sentence tells of the past: "I lived there until May" is over, "I live there until May" is not.
 
     Nor is what only sets a time: "we booked it until May".
     """
@@ -224,7 +224,7 @@ def _is_past(words: Sequence[Token]) -> bool:
 
 
 def _may_open(words: Sequence[Token], place: int) -> bool:
-    """Whether a span may begin at a word, after the word before it."""
+    """True if a span may begin at a word, after the word before it."""
     before = words[place - 1] if place else None
     if before is None or before.kind == "sign":
         return before is None or before.text not in ("'", "\u2019", "$", "-")
@@ -247,7 +247,7 @@ def _last(sentence: str, cursor: Cursor) -> str:
 
 
 def _may_follow(words: Sequence[Token], end: int) -> bool:
-    """Whether what follows a span leaves it one."""
+    """True if a span may be followed by what stands after it."""
     if end >= len(words):
         return True
     after = words[end]

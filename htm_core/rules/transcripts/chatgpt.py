@@ -41,7 +41,7 @@ CANVAS = "canmore."  # how the names of the tools begin that write into a canvas
 
 
 def is_export(value: Any) -> bool:
-    """Whether this is an exported conversation, or a list of them."""
+    """True if this is an exported conversation, or a list of them."""
     first = value[0] if isinstance(value, list) and value else value
     return isinstance(first, dict) and "mapping" in first
 
@@ -119,7 +119,7 @@ def conversation(value: Mapping[str, Any], *, where: str) -> Iterator[Entry]:
 
 
 def not_to_be_remembered(value: Mapping[str, Any]) -> bool:
-    """Whether a conversation was temporary, or its user has marked it as one that no memory is to be made of."""
+    """True if a conversation was temporary, or its user has marked it as one that no memory is to be made of."""
     scope = value.get("memory_scope")
     return bool(
         value.get("is_do_not_remember")

@@ -42,7 +42,7 @@ WHOLE = ("create", "rewrite")  # commands that write all of an artifact
 
 
 def is_export(value: Any) -> bool:
-    """Whether this is an exported conversation, or a list of them."""
+    """True if this is an exported conversation, or a list of them."""
     first = value[0] if isinstance(value, list) and value else value
     return isinstance(first, dict) and "chat_messages" in first
 

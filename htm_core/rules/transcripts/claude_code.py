@@ -70,7 +70,7 @@ WITHOUT_TEXT = {
 
 
 def is_line(value: Any) -> bool:
-    """Whether a JSON value is a line of such a transcript."""
+    """True if a JSON value is a line of such a transcript."""
     return (
         isinstance(value, dict)
         and isinstance(value.get("type"), str)
@@ -101,7 +101,7 @@ def lines(values: Iterable[tuple[str, Any]]) -> Iterator[Entry]:
 
 
 def _current(tree: Tree) -> Iterator[Entry]:
-    """What holds, in the order of the tree; then what was taken back, and what each session is now."""
+    """Yield what holds, in the order of the tree; then what was taken back, and what each session is now."""
     held, gone = tree.current()
     ids: dict[str, set[str]] = {}
     lost: dict[str, set[str]] = {}
@@ -229,7 +229,7 @@ def _skip_reason(value: Mapping[str, Any], message: Mapping[str, Any]) -> str | 
 
 
 def _human(origin: Any) -> bool:
-    """Whether a user typed it: another agent, a program or a task may have written it."""
+    """True if a user typed it: another agent, a program or a task may have written it."""
     return not isinstance(origin, dict) or origin.get("kind") in (None, "human")
 
 
@@ -251,7 +251,7 @@ def _text_of(content: Any, *, of_user: bool) -> tuple[str, str | None]:
 
 
 def _typed(text: str) -> str:
-    """What a user typed of a text: without what the program put around it, and of a command its name and what stands behind it."""
+    """Return what a user typed of a text: without what the program put around it, and of a command its name and arguments."""
     start, stop = 0, len(text)
     while (tag := _BEFORE.match(text, start)) and (end := text.find(close := f"</{tag[1]}>", tag.end())) >= 0:
         start = end + len(close)
@@ -271,7 +271,7 @@ def _typed(text: str) -> str:
 
 
 def _said_to_tools(value: Mapping[str, Any], content: Any) -> str:
-    """What a user said by refusing a tool with a reason, or by answering the questions of one."""
+    """Return what a user said by refusing a tool with a reason, or by answering the questions of one."""
     said = list[str]()
     for block in content if isinstance(content, list) else ():
         if isinstance(block, dict) and block.get("type") == "tool_result":
@@ -296,7 +296,7 @@ def _said_to_tools(value: Mapping[str, Any], content: Any) -> str:
 
 
 def _only_queued(queue: list[tuple[str, Mapping[str, Any]]], tree: Tree) -> Iterator[TranscriptLine]:
-    """What was typed while the program worked, and of which only the notes of its queue are there.
+    """Yield what was typed while the program worked, and of which only the notes of its queue are there.
 
     A text that waits is taken out when its turn begins, which has it as a prompt, or when the running turn absorbs it, which has it
     as an attachment; or its user takes it back. One that was absorbed and stands nowhere else is the user's words.

@@ -38,7 +38,7 @@ class TranscriptLine:
 
 
 class Copies:
-    """What users said in prompts and attachments, to find a text of the queue again."""
+    """Texts of users in prompts and attachments, to find a text of the queue again."""
 
     def __init__(self) -> None:
         self._said: dict[tuple[str, str], list[datetime | None]] = defaultdict(list)
@@ -48,7 +48,7 @@ class Copies:
         self._said[session, text.strip()].append(at)
 
     def take(self, session: str, text: str, *, since: datetime | None) -> bool:
-        """Whether a text was said, not before a time but for a moment; each time that it was counts once."""
+        """Take a text that was said, not before a time but for a moment; true once for each time that it was."""
         times = self._said.get((session, text.strip()), [])
         for at in times:
             if at is None or since is None or at >= since - timedelta(seconds=1):
@@ -187,7 +187,7 @@ def _last_said(lines: dict[str, TranscriptLine], parents: dict[str, str | None])
 def _stays(
     key: str, parent: str | None, lines: dict[str, TranscriptLine], children: dict[str | None, list[str]]
 ) -> bool:
-    """Whether a line beside the current branch belongs to it."""
+    """True if a line beside the current branch belongs to it."""
     line = lines[key]
     if line.kind == PROMPT:
         return False

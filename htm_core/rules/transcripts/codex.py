@@ -59,7 +59,7 @@ WITHOUT_TEXT = {
 
 
 def is_line(value: Any) -> bool:
-    """Whether a JSON value is a line of such a session, or the first line of an older one."""
+    """True if a JSON value is a line of such a session, or the first line of an older one."""
     if not isinstance(value, dict) or "content" in value:
         return False
     if "payload" in value:
@@ -68,7 +68,7 @@ def is_line(value: Any) -> bool:
 
 
 class _Session:
-    """What the lines of one file have said so far."""
+    """State of a session after the lines of one file so far."""
 
     def __init__(self, name: str) -> None:
         self.name, self.said, self.of_subagent = name, False, False
@@ -99,7 +99,7 @@ class _Session:
 
 @dataclass(slots=True)
 class _Known:
-    """What users said in messages, rolled back or not: the words, and in which order."""
+    """Messages of users, rolled back or not: the words, and in which order."""
 
     words: set[str] = field(default_factory=set)
     said: list[tuple[int, str]] = field(default_factory=list)
@@ -110,7 +110,7 @@ class _Known:
         self.said.append((number, words))
 
     def has(self, number: int, words: str) -> bool:
-        """Whether a message has these words, or one near the entry of this number has more or less of them."""
+        """True if a message has these words, or one near the entry of this number has more or less of them."""
         near = self.said[bisect_left(self.said, (number - NEAR,)) : bisect_right(self.said, (number + NEAR,))]
         return words in self.words or any(words in each or each in words for _, each in near)
 
@@ -234,7 +234,7 @@ def _line(value: Mapping[str, Any], session: _Session, *, where: str) -> Turn | 
 
 
 def _answered(payload: Mapping[str, Any], session: _Session) -> str:
-    """What the user answered to questions of the agent, without what is a secret; empty where a payload is no such answer."""
+    """Return what the user answered to questions of the agent, without secrets; empty where a payload is no such answer."""
     kind, call = payload.get("type"), str(payload.get("call_id"))
     if kind == "function_call" and payload.get("name") == ASKS:
         asked = _object(payload.get("arguments")).get("questions")
@@ -274,7 +274,7 @@ def _text_of(content: Any) -> tuple[str, str | None]:
 
 
 def _after_context(text: str) -> str:
-    """What stands behind what the program put before a prompt in the same text."""
+    """Return the text behind what the program put before a prompt in the same text."""
     start = 0
     while True:
         at = start + len(text[start : start + _BLANKS]) - len(text[start : start + _BLANKS].lstrip())

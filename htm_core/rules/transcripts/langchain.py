@@ -14,7 +14,7 @@ FIELDS = frozenset({"content", "type", "name", "id", "role", "example"})
 
 
 def is_dump(value: Any) -> bool:
-    """Whether this is one dumped message, a list of them, or such lists by session."""
+    """True if this is one dumped message, a list of them, or such lists by session."""
     if isinstance(value, dict) and not is_message(value):
         lists = list(value.values())
         return bool(lists) and all(isinstance(one, list) for one in lists) and is_dump(next(filter(None, lists), None))
@@ -22,7 +22,7 @@ def is_dump(value: Any) -> bool:
 
 
 def is_message(value: Any) -> bool:
-    """Whether this is one message, as `messages_to_dict` or as `dumpd` writes it."""
+    """True if this is one message, as `messages_to_dict` or as `dumpd` writes it."""
     return isinstance(value, dict) and (("type" in value and "data" in value) or "lc" in value)
 
 

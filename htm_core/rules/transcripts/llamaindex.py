@@ -21,7 +21,7 @@ FIELDS = frozenset({"role", "content", "blocks", "additional_kwargs"})
 
 
 def is_message(value: Any) -> bool:
-    """Whether this is one ChatMessage as `model_dump` writes it, of today's versions or those before there were blocks."""
+    """True if this is one ChatMessage as `model_dump` writes it, of today's versions or those before there were blocks."""
     if not isinstance(value, dict) or "role" not in value:
         return False
     return isinstance(value.get("blocks"), list) or (
@@ -30,7 +30,7 @@ def is_message(value: Any) -> bool:
 
 
 def is_dump(value: Any) -> bool:
-    """Whether this is the file of a SimpleChatStore, a memory with one in it, a ChatMessage or a list of them."""
+    """True if this is the file of a SimpleChatStore, a memory with one in it, a ChatMessage or a list of them."""
     if isinstance(value, list) and value:
         return is_message(value[0])
     return is_message(value) or _store(value) is not None

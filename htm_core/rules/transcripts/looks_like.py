@@ -1,4 +1,4 @@
-"""What a file that is no transcript looks like, in words for an error message."""
+"""Descriptions of files that are no transcripts, in words for an error message."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _ADVICE: Mapping[str, str] = {
 
 
 def looks_like(head: bytes) -> str | None:
-    """What the first bytes of a file say that it is; None for text that may be anything."""
+    """Describe a file by its first bytes; None for text that may be anything."""
     for magic, words in _MAGIC.items():
         if head.startswith(magic):
             return words
@@ -64,12 +64,12 @@ def looks_like(head: bytes) -> str | None:
 
 
 def text_looks_like(start: str) -> str | None:
-    """What the beginning of a text says that it is; None for one that may be a transcript."""
+    """Describe a text by its beginning; None for one that may be a transcript."""
     return next((words for pattern, words in _TEXTS.items() if re.match(pattern, start, re.IGNORECASE)), None)
 
 
 def json_words(value: Any) -> str:
-    """What a JSON value is that no reader knows: its kind, and the fields that it has."""
+    """Describe a JSON value that no reader knows: its kind, and the fields that it has."""
     first = value[0] if isinstance(value, list) and value else value
     if isinstance(first, dict):
         fields = ", ".join(json.dumps(str(name)[:40]) for name in list(first)[:6])

@@ -14,12 +14,12 @@ ABOUT = ("user_id", "agent_id", "app_id", "actor_id", "attributed_to", "categori
 
 
 def is_memory(value: Any) -> bool:
-    """Whether this is one memory."""
+    """True if this is one memory."""
     return isinstance(value, dict) and isinstance(value.get("memory"), str) and "id" in value and "content" not in value
 
 
 def is_answer(value: Any) -> bool:
-    """Whether this is one memory, or an answer with a list of them."""
+    """True if this is one memory, or an answer with a list of them."""
     return is_memory(value) or any(is_memory(each) for each in _listed(value)[:1])
 
 

@@ -58,7 +58,7 @@ class Transcript(Sequence[Draft]):
 
     @property
     def skipped(self) -> int:
-        """How many entries were left out."""
+        """The number of entries that were left out."""
         return sum(self.reasons.values())
 
     @overload
@@ -179,7 +179,7 @@ def first_line(lines: Iterable[str | bytes]) -> tuple[str | bytes, Iterator[str 
 
 
 def lines_format(line: str | bytes, name: str) -> str:
-    """Which format of one JSON object a line has this as its first line."""
+    """Return the format, among those of one JSON object a line, whose first line this is."""
     try:
         value = plain_json(text_of_line(line, name=name))
     except (InvalidInput, ValueError, RecursionError):
@@ -411,7 +411,7 @@ PLAIN_JSON = json.JSONDecoder(parse_constant=finite, parse_float=finite)
 
 
 def has_content(value: Any) -> bool:
-    """Whether this is a record as in JSON lines."""
+    """True if this is a record as in JSON lines."""
     return isinstance(value, dict) and "content" in value
 
 
@@ -422,13 +422,13 @@ LineReader = Callable[[Iterable[str | bytes], str], Entries]
 
 @dataclass(frozen=True, slots=True)
 class ListShape:
-    """How a JSON list of one format is recognised by its first item, and how its items are read."""
+    """Shape of a JSON list of one format: a test of its first item, and a reader of its items."""
 
     recognised: Callable[[Any], bool]
     entries: Callable[[Iterable[Any], str], Entries]
 
     def has(self, first: Sequence[Any]) -> bool:
-        """Whether a list with this first item, or with none, is of this format."""
+        """True if a list with this first item, or with none, is of this format."""
         return bool(first) and self.recognised(first[0])
 
 

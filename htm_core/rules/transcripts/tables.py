@@ -39,7 +39,7 @@ SAME = {"content": "text", "name": "user", "at": "time"}
 
 @dataclass(frozen=True, slots=True)
 class TableColumns:
-    """Which column of a table holds which field of a turn; the other columns become metadata."""
+    """The columns of a table by the field of a turn that each holds; the other columns become metadata."""
 
     fields: Mapping[str, str]
     zone: tzinfo | None = None

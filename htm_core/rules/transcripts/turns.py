@@ -45,7 +45,7 @@ _WITHIN_A_LINE = ("column ", "line ")  # how the rest of a place begins
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What one place of a transcript says; `where` names that place in error messages."""
+    """The content of one place of a transcript; `where` names that place in error messages."""
 
     where: str
     session: str
@@ -69,7 +69,7 @@ class Skip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """What a file says of one conversation as it is now, so that what was taken back in it can go.
+    """The state of one conversation according to a file, so that what was taken back in it can go.
 
     `ids` are those of the messages that hold, `taken_back` of those that the file has and that hold no more, and `at` is when it
     was last changed. With `whole` the file has all of it: what it does not have at all was deleted. `forked_from` is the session
@@ -89,7 +89,7 @@ Entry: TypeAlias = Turn | Skip | Conversation
 
 @dataclass(slots=True)
 class Omissions:
-    """What was left out of a transcript: how many entries for each reason, and the first few of each as examples."""
+    """Entries that were left out of a transcript: how many for each reason, and the first few of each as examples."""
 
     reasons: Counter[str] = field(default_factory=Counter)
     examples: list[Skip] = field(default_factory=list)
@@ -195,7 +195,7 @@ def _check_storable(draft: Draft, *, longest: int) -> None:
 
 
 def is_repeat(turn: Turn, seen: dict[tuple[str, str], bytes]) -> bool:
-    """Whether a turn with the same id and the same words came before; other words under that id are an error."""
+    """True if a turn with the same id and the same words came before; other words under that id are an error."""
     if turn.id is None:
         return False
     digest = sha256(turn.content.encode("utf-8", "surrogatepass")).digest()
@@ -234,7 +234,7 @@ def draft(turn: Turn, *, format: str, position: int, attach: Attach = texts_of) 
 
 
 def words_of(turn: Turn) -> str:
-    """What was said, without the thoughts of a model that the text marks."""
+    """Return what was said, without the thoughts of a model that the text marks."""
     return without_thoughts(turn.content) if turn.role == "assistant" else turn.content
 
 
@@ -264,7 +264,7 @@ def with_line_feeds(text: str) -> str:
 
 
 def not_understood(error: InvalidInput, *, where: str, title: object = None) -> Skip:
-    """What stands at a place and cannot be read, to be left out with the reason; `title` names the conversation that it is in."""
+    """Skip a place that cannot be read, with the reason; `title` names the conversation that it is in."""
     named = f" (in “{title[:60]}”)" if isinstance(title, str) and title.strip() else ""
     return Skip(NOT_UNDERSTOOD, where, str(error).removeprefix(f"{where}: ").removeprefix(f"{where}, ") + named)
 
@@ -371,6 +371,6 @@ def lenient_time(value: object) -> datetime | None:
 
 
 def shown(value: object) -> str:
-    """What came, short enough for one line of a message."""
+    """Shorten a value to fit into one line of a message."""
     text = "nothing" if value is None else ascii(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

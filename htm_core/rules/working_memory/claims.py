@@ -1,4 +1,4 @@
-"""What outstanding plans have claimed: the room they hold, the items they evict and the items they bring."""
+"""Claims of outstanding plans: the room they hold, the items they evict and the items they bring."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .plan import Plan, PlanBuilder
 
 @dataclass(slots=True, eq=False)
 class Claim:
-    """What an outstanding plan has claimed: items to bring, held ids to let go, and the tokens of both.
+    """The claim of an outstanding plan: items to bring, held ids to let go, and the tokens of both.
 
     `pinned` are held items that it brings again at the same size: they take no new room, and several plans may pin
     them. `returned` are held items that left within the plan and came back as new ones. `removed` are ids that were
@@ -38,7 +38,7 @@ class Claim:
 
 
 def claim_of(builder: PlanBuilder) -> Claim:
-    """What the plan that a builder has worked out claims."""
+    """Return the claim of the plan that a builder has worked out."""
     held = builder.view.held
     again = builder.leaving & builder.incoming.keys()
     returned = again & {victim.item.id for victim in builder.victims}

@@ -101,7 +101,7 @@ def ordering(order: str | Order) -> Order:
 
 
 class _Layout:
-    """How chosen items stand in the text: as they are, the best first."""
+    """Layout of chosen items in the text: as they are, the best first."""
 
     def __init__(self, best: Sequence[Item]) -> None:
         self._best = best
@@ -245,7 +245,7 @@ class _Selection:
                 self._joint = max(0, self.tokens - sum(self._sizes[at] for at in self.chosen)) // joints
 
     def _sampled_joint(self, likely: Sequence[int]) -> float:
-        """What a joint costs in some of these texts, at most what its separator costs by itself."""
+        """Return the cost of a joint in some of these texts, at most that of its separator by itself."""
         sample = likely[:: len(likely) // SAMPLE + 1]
         if len(sample) < 2:
             return self._joint

@@ -1,4 +1,4 @@
-"""What leaves working memory first: the eviction policies, each with the order that finds its lowest keep-score fast.
+"""Eviction policies: what leaves working memory first, each with the order that finds its lowest keep-score fast.
 
     importance   the least important first
     lfu_lru      ln(1 + access_count) + 1 / (1 + hours since access), the lowest first

@@ -93,7 +93,7 @@ class WorkingMemory:
 
     @property
     def entered(self) -> bool:
-        """Whether the calling thread holds the lock already: a policy that reads the memory which called it."""
+        """True if the calling thread holds the lock already: a policy that reads the memory which called it."""
         return bool(self._lock._is_owned())  # type: ignore[attr-defined]  # threading.Condition uses it, too
 
     def __len__(self) -> int:
@@ -203,13 +203,13 @@ class WorkingMemory:
             return not moving
 
     def concerns(self, ids: Iterable[str]) -> bool:
-        """Whether one of these ids is held, or an outstanding plan is moving it."""
+        """True if one of these ids is held, or an outstanding plan is moving it."""
         with self._lock:
             wanted = list(ids)
             return bool(self.moving(wanted)) or any(id in self._held for id in wanted)
 
     def moving(self, ids: Iterable[str]) -> set[str]:
-        """Which of these ids outstanding plans are moving."""
+        """Return those of these ids that outstanding plans are moving."""
         with self._lock:
             return {id for id in ids if id in self._claims.leaving or id in self._claims.wanted}
 

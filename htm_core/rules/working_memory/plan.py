@@ -1,4 +1,4 @@
-"""What adding items would do, worked out before anything changes: what comes in, what leaves, what is refused and why."""
+"""Plans of adding items, worked out before anything changes: what comes in, what leaves, what is refused and why."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Plan:
-    """What `apply` will do once the caller has committed it: `admitted` come in, `victims` leave.
+    """The changes that `apply` makes once the caller has committed them: `admitted` come in, `victims` leave.
 
     A victim that is also admitted left and came back within the plan: delete it first, then insert it. `reserved` is the
     room in tokens that the plan holds beyond what its victims give.
