@@ -158,10 +158,10 @@ def _check_mention(row: Mapping[str, Any]) -> None:
 
 def _check_range(text: str) -> None:
     """Refuse a range of times that could not be read again: each end is a time, or open."""
-    found = _RANGE.fullmatch(text)
-    if found is None or not (found[1] or found[2]):
+    match = _RANGE.fullmatch(text)
+    if match is None or not (match[1] or match[2]):
         raise ValueError(f"valid is no range of times: {text!r:.80}")
-    start, stop = (datetime.fromisoformat(end).astimezone(UTC) if end else None for end in found.groups())
+    start, stop = (datetime.fromisoformat(end).astimezone(UTC) if end else None for end in match.groups())
     if start is not None and stop is not None and start >= stop:
         raise ValueError(f"valid is over before it begins: {text!r:.80}")
 
@@ -204,18 +204,18 @@ def _check_place(row: Mapping[str, Any]) -> None:
 
 
 def _check_decision(row: Mapping[str, Any]) -> None:
-    for each in row["against"] if isinstance(row["against"], list) else [None]:
+    for entry in row["against"] if isinstance(row["against"], list) else [None]:
         if (
-            not isinstance(each, dict)
-            or set(each) != set(_AGAINST)
-            or not all(isinstance(each[n], str) for n in _AGAINST)
+            not isinstance(entry, dict)
+            or set(entry) != set(_AGAINST)
+            or not all(isinstance(entry[n], str) for n in _AGAINST)
         ):
             raise TypeError(f"against is no list of mappings with {', '.join(_AGAINST)}")
 
 
 def _check_consultation(row: Mapping[str, Any]) -> None:
-    for each in row["layers"] if isinstance(row["layers"], list) else [None]:
-        if not isinstance(each, dict) or not all(isinstance(each.get(name), str) for name in ("layer", "state")):
+    for layer in row["layers"] if isinstance(row["layers"], list) else [None]:
+        if not isinstance(layer, dict) or not all(isinstance(layer.get(name), str) for name in ("layer", "state")):
             raise TypeError("layers is no list of mappings with layer and state")
     _check_levels(row["layers"], _LEVELS)
 
@@ -305,8 +305,8 @@ def _check_levels(value: object, left: int) -> None:
     if left == 0:
         raise ValueError(f"nested deeper than {_LEVELS} levels")
     if isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            _check_levels(each, left - 1)
+        for item in value.values() if isinstance(value, dict) else value:
+            _check_levels(item, left - 1)
 
 
 def check_owner(part: str, row: Mapping[str, Any], *, owners: Mapping[str, str]) -> None:

@@ -49,10 +49,10 @@ def names(texts: Sequence[str], of_cluster: Sequence[int]) -> list[tuple[str, ..
     named = []
     for cluster in range(max(of_cluster, default=-1) + 1):
         own = [each for each, at in zip(words, of_cluster, strict=True) if at == cluster]
-        found = Counter(word for each in own for word in each)
+        counts = Counter(word for each in own for word in each)
         weights = {
             word: number / len(own) * math.log(number / len(own) * len(words) / everywhere[word])
-            for word, number in found.items()
+            for word, number in counts.items()
             if number > 1 or len(own) == 1
         }
         best = sorted((word for word in weights if weights[word] > 0), key=lambda word: (-weights[word], word))
@@ -78,5 +78,5 @@ def _middles(
 
 
 def _nearest(places: npt.NDArray[np.float64], centres: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
-    found: npt.NDArray[np.intp] = ((places[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2).argmin(axis=1)
-    return found
+    nearest: npt.NDArray[np.intp] = ((places[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2).argmin(axis=1)
+    return nearest

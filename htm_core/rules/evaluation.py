@@ -77,19 +77,19 @@ def measured(
     """
     grades = weights or dict.fromkeys(gold, 1)
     seen: set[str] = set()
-    found: dict[int, int] = {}
+    counts: dict[int, int] = {}
     reciprocal = gain = 0.0
     for place, units in enumerate(ranking[: max(cuts)], 1):
         new = gold.intersection(units) - seen
         seen |= new
-        found[place] = len(seen)
+        counts[place] = len(seen)
         reciprocal = reciprocal or (1 / place if new else 0.0)
         gain += max((grades[unit] for unit in new), default=0) / log2(place + 1) if place <= 10 else 0.0
     best = sorted(grades.values(), reverse=True)[:10]
     ideal = sum(grade / log2(place + 1) for place, grade in enumerate(best, 1))
     values = {"mrr": reciprocal, "ndcg@10": gain / ideal}
     for cut in cuts:
-        count = found.get(min(cut, len(found)), 0)
+        count = counts.get(min(cut, len(counts)), 0)
         values |= {
             f"any@{cut}": float(count > 0),
             f"all@{cut}": float(count == len(gold)),

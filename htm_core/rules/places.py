@@ -82,13 +82,13 @@ class Room:
 
 def check_place_name(name: object, *, what: str) -> str:
     """The name of a room or a drawer. It must be a valid file name on every system, since a palace can be exported."""
-    given = normal_name(name, what=what)
-    if len(given) > MAX_NAME_LENGTH or not _NAME.fullmatch(given) or _RESERVED.fullmatch(given):
+    normalized = normal_name(name, what=what)
+    if len(normalized) > MAX_NAME_LENGTH or not _NAME.fullmatch(normalized) or _RESERVED.fullmatch(normalized):
         raise InvalidInput(
             f"expected {what} to have at most {MAX_NAME_LENGTH} letters, digits, spaces or -_.+@()&', beginning with a letter "
-            f"or a digit and ending with one, _ or ), got {given!r:.120}; it is a file's name when the palace is exported"
+            f"or a digit and ending with one, _ or ), got {normalized!r:.120}; it is a file's name when the palace is exported"
         )
-    return given
+    return normalized
 
 
 def note_lifetime(ttl: timedelta | float) -> timedelta:

@@ -14,16 +14,16 @@ def project(vectors: npt.ArrayLike) -> tuple[Array, float]:
     The same vectors always give the same places: the largest part of each component is positive. Fewer than three vectors, or
     equal ones, have no plane: all are in its middle. O(n d² + d³).
     """
-    given = np.asarray(vectors, dtype=np.float64)
-    places = np.full((len(given), 2), 0.5)
-    if len(given) < 3:
+    matrix = np.asarray(vectors, dtype=np.float64)
+    places = np.full((len(matrix), 2), 0.5)
+    if len(matrix) < 3:
         return places, 0.0
-    centred = given - given.mean(axis=0)
-    variances, directions = np.linalg.eigh(centred.T @ centred / len(given))
+    centred = matrix - matrix.mean(axis=0)
+    variances, directions = np.linalg.eigh(centred.T @ centred / len(matrix))
     total = float(variances.clip(min=0).sum())
     if total <= 1e-12:
         return places, 0.0
-    for axis in range(min(2, given.shape[1])):
+    for axis in range(min(2, matrix.shape[1])):
         direction = directions[:, -1 - axis]
         direction = direction * np.sign(direction[np.argmax(np.abs(direction))])
         along = centred @ direction

@@ -105,12 +105,12 @@ def _words(text: str) -> set[str]:
 
 def _content(text: str) -> set[str]:
     """The words that say what a text is about: no stop words, numbers or negations, and plurals without their s."""
-    found = {
+    stems = {
         _stem(word)
         for word in _words(text)
         if word not in _STOP_WORDS and word not in _NEGATIONS and not word.endswith("n't")
     }
-    return {word for word in found if word and not word[0].isdigit() and word not in _NUMBER_WORDS}
+    return {word for word in stems if word and not word[0].isdigit() and word not in _NUMBER_WORDS}
 
 
 def _stem(word: str) -> str:
@@ -119,8 +119,8 @@ def _stem(word: str) -> str:
 
 
 def _numbers(text: str) -> set[str]:
-    found = {number.replace(",", "").rstrip(".") for number in re.findall(r"\d[\d,]*(?:[.:]\d+)*", text)}
-    return found | {_NUMBER_WORDS[word] for word in _words(text) if word in _NUMBER_WORDS}
+    numbers = {number.replace(",", "").rstrip(".") for number in re.findall(r"\d[\d,]*(?:[.:]\d+)*", text)}
+    return numbers | {_NUMBER_WORDS[word] for word in _words(text) if word in _NUMBER_WORDS}
 
 
 def _overlap(one: set[str], other: set[str]) -> float:

@@ -88,15 +88,15 @@ def raw_output(text: str) -> str | None:
 
 def _count(text: str) -> tuple[int, int]:
     """Count the marks and the words of a text. In a block of code, and in braces, every piece is a mark."""
-    told = _BRACED.sub(_as_marks, _QUOTED.sub("`", _FENCED.sub(_as_marks, text)))
-    if "</" in told:  # else a word in angle brackets is only a word
-        told = _TAG.sub(_as_marks, told)
-    rest = _PIECE.sub(lambda found: "\0" if _is_mark(found[0]) else found[0], told)
-    return rest.count("\0") + len(_GAP.findall(told)), len(_WORD.findall(rest))
+    marked = _BRACED.sub(_as_marks, _QUOTED.sub("`", _FENCED.sub(_as_marks, text)))
+    if "</" in marked:  # else a word in angle brackets is only a word
+        marked = _TAG.sub(_as_marks, marked)
+    rest = _PIECE.sub(lambda match: "\0" if _is_mark(match[0]) else match[0], marked)
+    return rest.count("\0") + len(_GAP.findall(marked)), len(_WORD.findall(rest))
 
 
-def _as_marks(found: re.Match[str]) -> str:
-    return "\0 " * len(found[0].split())
+def _as_marks(match: re.Match[str]) -> str:
+    return "\0 " * len(match[0].split())
 
 
 def _is_mark(piece: str) -> bool:

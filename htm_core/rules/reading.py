@@ -69,32 +69,32 @@ def standing(question: str, hits: Sequence[Hit], logits: Sequence[float]) -> Sta
     Only what a user said of themselves counts: not what an assistant, a page or a less trusted source says, nor what has ended,
     and nothing where the question names who speaks.
     """
-    said = {place: hit.mentions[0] for place, hit in enumerate(hits) if _states_a_value(question, hit)}
-    if not said or _names_a_speaker(question, hits):
+    mentions = {place: hit.mentions[0] for place, hit in enumerate(hits) if _states_a_value(question, hit)}
+    if not mentions or _names_a_speaker(question, hits):
         return None
     value = worth(logits, [hit.score for hit in hits])
-    best = max(said, key=lambda place: value[place])
+    best = max(mentions, key=lambda place: value[place])
     same = [
         place
-        for place, mention in said.items()
+        for place, mention in mentions.items()
         if value[place] >= max(value) - SAME_MATTER
         and logits[place] >= STATES_AT_ALL
-        and mention.name == said[best].name
+        and mention.name == mentions[best].name
     ]
     if len(same) < 2:
         return None
-    newest = max(same, key=lambda place: said[place].at)
+    newest = max(same, key=lambda place: mentions[place].at)
     sure = [place for place in same if min(logits[place], logits[newest]) > PROBABLY_STATES]
-    return Standing(newest, [place for place in sure if said[place].at.date() < said[newest].at.date()])
+    return Standing(newest, [place for place in sure if mentions[place].at.date() < mentions[newest].at.date()])
 
 
 def _states_a_value(question: str, hit: Hit) -> bool:
-    said = hit.mention
+    mention = hit.mention
     return (
-        said is not None
-        and said.role == "user"
-        and is_trusted_speaker(said.source, said.role)
-        and said.trust == MOST_TRUSTED
+        mention is not None
+        and mention.role == "user"
+        and is_trusted_speaker(mention.source, mention.role)
+        and mention.trust == MOST_TRUSTED
         and not hit.ended
         and not only_repeats(question, hit.content)
     )

@@ -116,31 +116,33 @@ class Scored:
     features: Sequence[float] | None
 
 
-def best_candidates(found: Candidates, query: ScoringQuery, *, limit: int) -> list[Scored]:
+def best_candidates(candidates: Candidates, query: ScoringQuery, *, limit: int) -> list[Scored]:
     """The best candidates, best first; of equal ones the nearer comes first, then the one that comes first in the list."""
-    if not found.nodes:
+    if not candidates.nodes:
         return []
-    mention_parts = _score_mentions(found, query)
-    best = _best_of_nodes(found, _total(mention_parts))
-    if found.passes is not None:
-        best = best[found.passes[found.node_of[best]]]
-    place = found.node_of[best]
+    mention_parts = _score_mentions(candidates, query)
+    best = _best_of_nodes(candidates, _total(mention_parts))
+    if candidates.passes is not None:
+        best = best[candidates.passes[candidates.node_of[best]]]
+    place = candidates.node_of[best]
     total_weight = _total_weight(query)
     parts = {name: values[best] / total_weight for name, values in mention_parts.items()}
     prior = query.signals.prior
     parts["prior"] = (
-        np.zeros(len(place)) if found.uses is None else prior * np.nan_to_num(found.uses[place]) / total_weight
+        np.zeros(len(place))
+        if candidates.uses is None
+        else prior * np.nan_to_num(candidates.uses[place]) / total_weight
     )
     scores = _total(parts)
-    matched = (found.term_weights[:, 1:] > 0).sum(axis=1)[place]
-    distance = np.where(np.isnan(found.cosines), math.inf, -found.cosines)[place]
-    features = _features(found, query, best, scores, parts, matched, distance)
+    matched = (candidates.term_weights[:, 1:] > 0).sum(axis=1)[place]
+    distance = np.where(np.isnan(candidates.cosines), math.inf, -candidates.cosines)[place]
+    features = _features(candidates, query, best, scores, parts, matched, distance)
     raised = scores
     if features is not None:  # BLAS would wake its threads for these small sums
         raised = scores + query.ranker * (CONSTANT + (features * list(WEIGHTS.values())).sum(axis=1))
     whole = scores if features is None else _bounded(raised, scores)
     parts["ranker"] = whole - scores
-    final = _below_all_words(whole, matched, asked=min(found.query_words, found.term_weights.shape[1] - 1))
+    final = _below_all_words(whole, matched, asked=min(candidates.query_words, candidates.term_weights.shape[1] - 1))
     parts["words"] = parts["words"] + final - whole
     if query.words_alone:
         scores = np.where(matched > 0, scores, 0.0)
@@ -203,54 +205,54 @@ def _total_weight(query: ScoringQuery) -> float:
     return 1 + signals.session + speaker + (signals.time if query.moments else 0.0) + signals.prior
 
 
-def _score_mentions(found: Candidates, query: ScoringQuery) -> dict[str, Array]:
+def _score_mentions(candidates: Candidates, query: ScoringQuery) -> dict[str, Array]:
     """Score each mention by itself, by what stands around it, and by who said it when; not divided by the weights yet."""
-    signals, node_of = query.signals, found.node_of
-    by_words, nothing = 1 - found.vector_weight, np.zeros(len(node_of))
+    signals, node_of = query.signals, candidates.node_of
+    by_words, nothing = 1 - candidates.vector_weight, np.zeros(len(node_of))
     # Where there is no vector, nothing else can corroborate a lone word: it counts.
-    no_vector = np.isnan(found.cosines) & query.by_meaning
-    own = corroborated(found.term_weights, np.where(no_vector, 0.0, signals.corroboration))[node_of]
+    no_vector = np.isnan(candidates.cosines) & query.by_meaning
+    own = corroborated(candidates.term_weights, np.where(no_vector, 0.0, signals.corroboration))[node_of]
     around = nothing
     if signals.context:
-        heard = _with_context(found, found.term_weights[node_of], signals.context)
-        around = np.where(found.in_conversation, corroborated(heard, signals.corroboration), 0.0)
+        heard = _with_context(candidates, candidates.term_weights[node_of], signals.context)
+        around = np.where(candidates.in_conversation, corroborated(heard, signals.corroboration), 0.0)
     parts = {
-        "vector": found.vector_weight * found.vector_scores[node_of],
+        "vector": candidates.vector_weight * candidates.vector_scores[node_of],
         "words": by_words * own,
         "context": by_words * np.maximum(0.0, around - own),
     }
     alone = _total(parts)
-    parts["session"] = signals.session * _session_scores(found, alone) if signals.session else nothing
+    parts["session"] = signals.session * _session_scores(candidates, alone) if signals.session else nothing
     parts["speaker"] = nothing
     if query.speaker is not None:
-        parts["speaker"] = signals.speaker * np.array([_said_by(name, query.speaker) for name in found.names])
+        parts["speaker"] = signals.speaker * np.array([_said_by(name, query.speaker) for name in candidates.names])
     parts["time"] = nothing
     if query.moments:
-        parts["time"] = signals.time * np.exp(-np.minimum(weeks_outside(found.times, query.moments), 100.0))
+        parts["time"] = signals.time * np.exp(-np.minimum(weeks_outside(candidates.times, query.moments), 100.0))
     return parts
 
 
-def _with_context(found: Candidates, said: Array, weight: float) -> Array:
+def _with_context(candidates: Candidates, terms: Array, weight: float) -> Array:
     """The terms of each mention (mentions, terms): as said there, and as said around it, a little lower."""
-    share = context_share(found.node_lengths)[found.node_of][:, None]
+    share = context_share(candidates.node_lengths)[candidates.node_of][:, None]
     # One row more, of silence, is what stands where nothing was said.
-    spoken = np.vstack([said * share, np.zeros((1, said.shape[1]))])
-    places = _places(found)
-    conversing = np.flatnonzero(found.in_conversation)
-    nearby = np.zeros_like(said)
+    spoken = np.vstack([terms * share, np.zeros((1, terms.shape[1]))])
+    places = _places(candidates)
+    conversing = np.flatnonzero(candidates.in_conversation)
+    nearby = np.zeros_like(terms)
     ordered = _in_order(places, conversing)
     for distance, loudness in LOUDNESS:
         beside = _at(places - distance, ordered)
         np.maximum(nearby, loudness * spoken[beside], out=nearby)
-    heard: Array = np.maximum(said, weight * share * nearby)
+    heard: Array = np.maximum(terms, weight * share * nearby)
     return heard
 
 
-def _places(found: Candidates) -> Integers:
+def _places(candidates: Candidates) -> Integers:
     """A number for each mention's place in its conversation: neighbours have neighbouring ones, and conversations are far apart."""
-    first = found.seqs.min()
-    room = int(found.seqs.max() - first) + 8
-    places: Integers = found.conversations * room + (found.seqs - first)
+    first = candidates.seqs.min()
+    room = int(candidates.seqs.max() - first) + 8
+    places: Integers = candidates.conversations * room + (candidates.seqs - first)
     return places
 
 
@@ -266,21 +268,21 @@ def _at(wanted: Integers, ordered: tuple[Integers, Integers]) -> Integers:
     if not len(known):
         return np.full(len(wanted), -1)
     nearest = np.minimum(places.searchsorted(wanted), len(known) - 1)
-    found: Integers = np.where(places[nearest] == wanted, known[nearest], -1)
-    return found
+    mentions: Integers = np.where(places[nearest] == wanted, known[nearest], -1)
+    return mentions
 
 
-def _session_scores(found: Candidates, alone: Array) -> Array:
+def _session_scores(candidates: Candidates, alone: Array) -> Array:
     """Score the session of each mention: the geometric mean of the mention's own score and the best of its session.
 
     So a session supports what has something of its own, and lifts nothing above what answers better than all that it has. What was
     said in no session is its own.
     """
-    order = np.lexsort((-alone, found.conversations))
-    begins = _begins(found.conversations[order])
+    order = np.lexsort((-alone, candidates.conversations))
+    begins = _begins(candidates.conversations[order])
     best = np.empty(len(alone))
     best[order] = alone[order[begins]][begins.cumsum() - 1]
-    scores: Array = np.where(found.has_session, np.sqrt(np.maximum(0.0, alone * best)), alone)
+    scores: Array = np.where(candidates.has_session, np.sqrt(np.maximum(0.0, alone * best)), alone)
     return scores
 
 
@@ -288,10 +290,10 @@ def _said_by(name: str | None, speaker: str) -> bool:
     return name is not None and (name == speaker or name.startswith(speaker + " "))
 
 
-def _best_of_nodes(found: Candidates, scores: Array) -> Integers:
+def _best_of_nodes(candidates: Candidates, scores: Array) -> Integers:
     """The best mention of each node that has one; of equal ones the latest."""
-    order = np.lexsort((-found.times, -scores, found.node_of))
-    best: Integers = order[_begins(found.node_of[order])]
+    order = np.lexsort((-candidates.times, -scores, candidates.node_of))
+    best: Integers = order[_begins(candidates.node_of[order])]
     return best
 
 
@@ -303,7 +305,7 @@ def _begins(ordered: Integers) -> Booleans:
 
 
 def _features(
-    found: Candidates,
+    candidates: Candidates,
     query: ScoringQuery,
     best: Integers,
     scores: Array,
@@ -316,27 +318,27 @@ def _features(
     That is what it has in common with the query, its place, what stands beside it, and who said it. The ranker was learned from
     conversations: where none was found it has nothing to say.
     """
-    spoken = found.in_conversation[best]
+    spoken = candidates.in_conversation[best]
     if not query.ranker or not spoken.any():
         return None
-    place = found.node_of[best]
+    place = candidates.node_of[best]
     first = np.empty(len(place))
     first[np.lexsort((place, distance, -scores))] = np.arange(1, len(place) + 1)
-    near, coverage = FULL_COSINE * found.vector_scores[place], found.text_scores[place]
-    conversation, places = found.conversations[best], _places(found)[best]
+    near, coverage = FULL_COSINE * candidates.vector_scores[place], candidates.text_scores[place]
+    conversation, places = candidates.conversations[best], _places(candidates)[best]
     ordered = _in_order(places, np.arange(len(place)))
     before, after = _at(places - 1, ordered), _at(places + 1, ordered)
     features: dict[str, npt.NDArray[Any]] = {
         "nearness": near,
         "coverage": coverage,
-        "share_of_words": matched / max(1, found.query_words),
-        "by_words_alone": np.isnan(found.vector_ranks[place]),
-        "by_vector_alone": np.isnan(found.text_ranks[place]),
+        "share_of_words": matched / max(1, candidates.query_words),
+        "by_words_alone": np.isnan(candidates.vector_ranks[place]),
+        "by_vector_alone": np.isnan(candidates.text_ranks[place]),
         "log_place": np.log(first),
         "first_places": 1 / first,
         "context": parts["context"],
         "speaker": parts["speaker"],
-        "by_assistant": found.roles[best] == "assistant",
+        "by_assistant": candidates.roles[best] == "assistant",
         "said_before": spoken * _beside(scores, before),
         "said_after": spoken * _beside(scores, after),
         "near_before": spoken * _beside(near, before),
@@ -353,8 +355,8 @@ def _features(
 
 def _beside(values: Array, at: Integers) -> Array:
     """Return the values at other places; 0 where there is none, at -1."""
-    found: Array = np.append(values, 0.0)[at]
-    return found
+    picked: Array = np.append(values, 0.0)[at]
+    return picked
 
 
 def _bounded(raised: Array, scores: Array) -> Array:

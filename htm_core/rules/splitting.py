@@ -12,7 +12,7 @@ def plan_split(tenants: Mapping[str, int], *, target_rows: int) -> list[str]:
     tenants move instead of many small ones. Those without rows stay.
     """
     left, there, moving = sum(tenants.values()), target_rows, []
-    for tenant, rows in sorted(tenants.items(), key=lambda each: (-each[1], each[0])):
+    for tenant, rows in sorted(tenants.items(), key=lambda item: (-item[1], item[0])):
         if rows > 0 and there + rows <= left - rows:
             moving.append(tenant)
             left, there = left - rows, there + rows

@@ -68,19 +68,19 @@ def check_attached(value: object) -> tuple[Attachment, ...]:
     """The files that came with a draft; raises `InvalidInput` for what they cannot be."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence):
         raise InvalidInput(f"expected attached to be a list of Attachment, got {type(value).__name__}; put it into one")
-    for number, each in enumerate(value):
-        if not isinstance(each, Attachment):
+    for number, item in enumerate(value):
+        if not isinstance(item, Attachment):
             raise InvalidInput(
-                f"expected attached[{number}] to be an Attachment, got {type(each).__name__}; write Attachment(text=…)"
+                f"expected attached[{number}] to be an Attachment, got {type(item).__name__}; write Attachment(text=…)"
             )
-        _check_attachment(each, what=f"attached[{number}]")
+        _check_attachment(item, what=f"attached[{number}]")
     return tuple(value)
 
 
 def _check_attachment(file: Attachment, *, what: str) -> None:
-    for name, given in {"text": file.text, "name": file.name, "media_type": file.media_type}.items():
-        if not isinstance(given, str) and (given is not None or name == "text"):
-            raise InvalidInput(f"expected {what}.{name} to be a text, got {type(given).__name__}")
+    for name, value in {"text": file.text, "name": file.name, "media_type": file.media_type}.items():
+        if not isinstance(value, str) and (value is not None or name == "text"):
+            raise InvalidInput(f"expected {what}.{name} to be a text, got {type(value).__name__}")
     pages = file.pages
     whole = isinstance(pages, Sequence) and all(type(each) is int for each in pages)
     if not whole or (pages and pages[0] != 0) or list(pages) != sorted(pages) or (pages and pages[-1] > len(file.text)):

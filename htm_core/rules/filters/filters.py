@@ -88,16 +88,16 @@ def _has_too_many(condition: Condition) -> bool:
     """
     left, conditions, seen = [(condition, 1)], 0, 0
     while left and conditions <= WHERE_CONDITIONS and seen <= 4 * WHERE_CONDITIONS:
-        each, times = left.pop()
+        current, times = left.pop()
         seen += 1
-        if isinstance(each, Not):
-            left.append((each.part, times))
-        elif isinstance(each, And | Or):
-            left.extend((part, times) for part in each.parts)
+        if isinstance(current, Not):
+            left.append((current.part, times))
+        elif isinstance(current, And | Or):
+            left.extend((part, times) for part in current.parts)
         else:
-            times *= 2 if "." in each.key else 1
-            if isinstance(each, Has):
-                left.append((each.part, times))
+            times *= 2 if "." in current.key else 1
+            if isinstance(current, Has):
+                left.append((current.part, times))
             else:
                 conditions += times
     return bool(left) or conditions > WHERE_CONDITIONS
@@ -243,15 +243,15 @@ def _unknown(name: Any, at: str) -> InvalidInput:
 
 def _equalities(condition: Condition) -> dict[str, Any] | None:
     """Return the equalities that metadata must contain: those that all must hold, of keys without a dot."""
-    found: dict[str, Any] = {}
+    equalities: dict[str, Any] = {}
     for test in _conjuncts(condition):
         if isinstance(test, Has):
             inner = _equalities(test.part)
             if inner and "." not in test.key:
-                found.setdefault(test.key, inner)
+                equalities.setdefault(test.key, inner)
         elif test.operator == "eq" and test.value is not None and "." not in test.key:
-            found.setdefault(test.key, test.value)
-    return found or None
+            equalities.setdefault(test.key, test.value)
+    return equalities or None
 
 
 def _only_equalities(condition: Condition, equalities: dict[str, Any] | None) -> bool:

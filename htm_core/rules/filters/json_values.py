@@ -31,13 +31,13 @@ def plain(value: Any, *, at: str, values: int = METADATA_VALUES, size: int = MET
     `InvalidInput`, and so do nesting deeper than 64 levels, more than `values` values (one that stands in two places counts
     twice), and more than `size` bytes as JSON; `at` names the value in its message.
     """
-    found = _Plain(at=at, values=values, size=size).of(value, at=at, depth=METADATA_LEVELS)
-    if not isinstance(found, dict | list):
-        return found
-    written = json_bytes(found)
+    converted = _Plain(at=at, values=values, size=size).of(value, at=at, depth=METADATA_LEVELS)
+    if not isinstance(converted, dict | list):
+        return converted
+    written = json_bytes(converted)
     if written > size:
         raise InvalidInput(f"{at}: expected at most {size:,} bytes of JSON, got {written:,}", advice="exact bytes")
-    return found
+    return converted
 
 
 def json_bytes(value: Any) -> int:
@@ -59,11 +59,11 @@ class _Plain:
         self._values_left -= 1
         if self._values_left < 0:
             raise InvalidInput(f"{self._at}: expected at most {self._values:,} values, got more", advice="exact bytes")
-        found = _scalar(value, at=at)
-        if isinstance(found, str):
-            self._take(len(found))
-        if found is not None or value is None:
-            return found
+        scalar = _scalar(value, at=at)
+        if isinstance(scalar, str):
+            self._take(len(scalar))
+        if scalar is not None or value is None:
+            return scalar
         if depth == 0:
             raise InvalidInput(f"{at}: nested deeper than {METADATA_LEVELS} levels; flatten it.")
         at = at[:PLACE_LENGTH]  # a key may be long, and there is a place for each of its parts
@@ -75,9 +75,9 @@ class _Plain:
         return [self.of(part, at=f"{at}[{place}]", depth=depth - 1) for place, part in enumerate(value)]
 
     def _key(self, key: Any, at: str) -> str:
-        found = plain_key(key, at=at)
-        self._take(len(found))
-        return found
+        text = plain_key(key, at=at)
+        self._take(len(text))
+        return text
 
     def _take(self, characters: int) -> None:
         self._room -= characters

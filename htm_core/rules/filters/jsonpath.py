@@ -167,10 +167,10 @@ def _among(place: str, what: str, alike: list[Any], values: _Values) -> str:
     A row without the key, or with another type there, must not reach the halving: unknown would visit every branch.
     """
     most = max(_FEW, len(alike) // _BRANCHES)
-    found = _halved(place, alike, most, values)
+    expression = _halved(place, alike, most, values)
     if len(alike) <= most:
-        return found
-    return _all([f"(!((exists({place})) is unknown))", f'({place}.type() == "{what}")', found])
+        return expression
+    return _all([f"(!((exists({place})) is unknown))", f'({place}.type() == "{what}")', expression])
 
 
 def _halved(place: str, alike: list[Any], most: int, values: _Values) -> str:
@@ -194,7 +194,7 @@ def pattern_parts(pattern: str, *, at: str) -> list[tuple[str, bool]]:
     """The characters of a `$like` pattern, each with whether it is a wildcard; `at` names the place in errors."""
     if len(pattern) > LIKE_LENGTH:
         raise InvalidInput(f"{at}: expected a pattern of at most {LIKE_LENGTH:,} characters, got {len(pattern):,}.")
-    found: list[tuple[str, bool]] = []
+    parts: list[tuple[str, bool]] = []
     characters = iter(pattern)
     for character in characters:
         if character == "\\":
@@ -203,15 +203,15 @@ def pattern_parts(pattern: str, *, at: str) -> list[tuple[str, bool]]:
                 raise InvalidInput(
                     f'{at}: expected a character after the last "\\", got {pattern!r:.60}; write "\\\\".'
                 )
-            found.append((literal, False))
-        elif character != ANY_TEXT or not found or found[-1] != (ANY_TEXT, True):  # two "%" in a row are one
-            found.append((character, character in (ANY_TEXT, ANY_CHARACTER)))
-    wildcards = sum(is_wildcard for _, is_wildcard in found)
+            parts.append((literal, False))
+        elif character != ANY_TEXT or not parts or parts[-1] != (ANY_TEXT, True):  # two "%" in a row are one
+            parts.append((character, character in (ANY_TEXT, ANY_CHARACTER)))
+    wildcards = sum(is_wildcard for _, is_wildcard in parts)
     if wildcards > LIKE_WILDCARDS:
         raise InvalidInput(
             f'{at}: expected at most {LIKE_WILDCARDS} of "%" and "_" in a pattern, got {wildcards}; leave some out.'
         )
-    return found
+    return parts
 
 
 def pattern_regex(pattern: str, *, any_letter_case: bool) -> str:

@@ -43,9 +43,9 @@ def escaped(character: str) -> str:
 @cache
 def _forms() -> dict[str, list[str]]:
     """The characters with a lower form other than themselves, by this form."""
-    found = defaultdict(list)
+    forms = defaultdict(list)
     for code in range(CASED):
         character = chr(code)
         if (lower := _lower(character)) != character:
-            found[lower].append(character)
-    return dict(found)
+            forms[lower].append(character)
+    return dict(forms)

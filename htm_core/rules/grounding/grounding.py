@@ -141,7 +141,7 @@ class Grounding:
     def evidence(self) -> tuple[Evidence, ...]:
         """The evidence that an answer may rest on, best first: of a grounded prompt what the layer with certain evidence has."""
         shown = [layer for layer in self.layers if layer.state == "hit" or self.verdict != "grounded"]
-        return tuple(sorted((each for layer in shown for each in layer.evidence), key=lambda each: -each.score))
+        return tuple(sorted((each for layer in shown for each in layer.evidence), key=lambda item: -item.score))
 
     @property
     def stopped(self) -> str:
@@ -178,10 +178,10 @@ class Grounding:
             parts.append(ANSWER if grounded else DOUBT if self.detection.recall else ASIDE)
             shown = {each.id: number for number, each in enumerate(evidence, 1)}
             pieces = list[str]()
-            for number, each in enumerate(evidence, 1):
-                if grounded and number > 1 and not each.certain and evidence[number - 2].certain:
+            for number, item in enumerate(evidence, 1):
+                if grounded and number > 1 and not item.certain and evidence[number - 2].certain:
                     pieces.append(LESS)
-                pieces.append(f"[{number}] ({source(each.source)}, {each.at:%Y-%m-%d}) {indented(each.content, by=4)}")
+                pieces.append(f"[{number}] ({source(item.source)}, {item.at:%Y-%m-%d}) {indented(item.content, by=4)}")
             conflicts = _conflicts(evidence, shown)
             parts.append(Fence(TAG, self.token).enclose("\n\n".join([*pieces, *conflicts])))
             parts += [NAME_BOTH] if conflicts else []
@@ -225,15 +225,15 @@ def _shortened(text: str, longest: int) -> str:
 def _conflicts(evidence: Sequence[Evidence], shown: Mapping[str, int]) -> list[str]:
     """A paragraph for each contradiction that is known: who said what, where and when. Each pair is named once."""
     paragraphs, named = list[str](), set[frozenset[str]]()
-    for number, each in enumerate(evidence, 1):
-        for other in each.contradictions[:MAX_CONTRADICTIONS]:
-            pair = frozenset((each.id, other.id))
+    for number, item in enumerate(evidence, 1):
+        for other in item.contradictions[:MAX_CONTRADICTIONS]:
+            pair = frozenset((item.id, other.id))
             if pair in named:
                 continue
             named.add(pair)
             why = f" ({source(other.why)})" if other.why else ""
             mine, theirs = (
-                f"{one_line(each.robot)} on {each.at:%Y-%m-%d}",
+                f"{one_line(item.robot)} on {item.at:%Y-%m-%d}",
                 f"{one_line(other.robot)} on {other.at:%Y-%m-%d}",
             )
             if other.id in shown:

@@ -120,12 +120,12 @@ def _other_value_of_a_kind(one: Said, other: Said) -> str | None:
     return f"one says {mine}, the other {theirs}"
 
 
-def _shown(said: Said, kind: str) -> Iterator[str]:
+def _shown(sentence: Said, kind: str) -> Iterator[str]:
     """The values of a kind in words; a span in the unit in which it was said."""
-    for value in said.values[kind]:
+    for value in sentence.values[kind]:
         seconds = float(value) if kind == "span" else 0.0
         units = [name for name, length in reversed(SPANS.items()) if seconds and seconds % length == 0]
-        unit = next((name for name in units if name in said.text.lower()), next(iter(units), ""))
+        unit = next((name for name in units if name in sentence.text.lower()), next(iter(units), ""))
         count = seconds / SPANS[unit] if unit else 0.0
         yield f"{count:g} {unit}{'s' * (count != 1)}" if unit else value
 
@@ -155,10 +155,10 @@ def _denied(one: Said, other: Said) -> str | None:
     return None
 
 
-def _is_name(said: Said) -> bool:
+def _is_name(sentence: Said) -> bool:
     """True if a sentence begins with what may be a name: a capital letter and no everyday word."""
-    opening = TOKEN.search(said.text)
-    return bool(opening) and opening[0][0].isupper() and said.first in said.about[:1]  # type: ignore[index]
+    opening = TOKEN.search(sentence.text)
+    return bool(opening) and opening[0][0].isupper() and sentence.first in sentence.about[:1]  # type: ignore[index]
 
 
 @lru_cache(maxsize=READ_AGAIN)
@@ -196,14 +196,14 @@ def _other_name(one: Said, other: Said) -> str | None:
     """Another name, or another place, after verbs that say the same of one subject."""
     if one.denials or other.denials or REPEATED.search(one.text) or REPEATED.search(other.text):
         return None
-    said = next((pattern for pattern in _SAME_SAID if pattern.search(one.text) and pattern.search(other.text)), None)
-    if said is None:
+    verbs = next((pattern for pattern in _SAME_SAID if pattern.search(one.text) and pattern.search(other.text)), None)
+    if verbs is None:
         return None
     mine, theirs = set(_own(one, other)), set(_own(other, one))
     if len(mine) != 1 or len(theirs) != 1 or len(mine) == len(set(one.about)):
         return None
     name, other_name = mine.pop(), theirs.pop()
-    places = said is _SAME_SAID[-1] and one.first == other.first and name != one.first
+    places = verbs is _SAME_SAID[-1] and one.first == other.first and name != one.first
     if not places and not (
         name in one.names and other_name in other.names and name != one.first and other_name != other.first
     ):

@@ -28,12 +28,12 @@ def named_places(prompt: str, names: Iterable[tuple[str, str]]) -> list[tuple[st
     Letter case, hyphens and a plural's s do not matter: "the heron config" names the drawer "heron-config". Everyday words
     such as "people" name nothing.
     """
-    said = _runs(_stems(prompt))
+    runs = _runs(_stems(prompt))
     by_drawer, by_room = list[tuple[str, str]](), list[tuple[str, str]]()
     for room, drawer in names:
-        if _is_named(drawer, said):
+        if _is_named(drawer, runs):
             by_drawer.append((room, drawer))
-        elif _is_named(room, said):
+        elif _is_named(room, runs):
             by_room.append((room, drawer))
     return by_drawer or by_room
 
@@ -45,8 +45,8 @@ def capitalised(question: str) -> list[str]:
 
 def has_a_name(text: str, names: Collection[str]) -> bool:
     """True if a text has one of these names, or there are none."""
-    said = fold(text)
-    return not names or any(fold(name) in said for name in names)
+    folded = fold(text)
+    return not names or any(fold(name) in folded for name in names)
 
 
 def content_words(text: str) -> set[str]:
@@ -60,9 +60,9 @@ def _stem(word: str) -> str:
     return word.removesuffix(ending)
 
 
-def _is_named(name: str, said: set[tuple[str, ...]]) -> bool:
+def _is_named(name: str, runs: set[tuple[str, ...]]) -> bool:
     stems = _stems(name)
-    return bool(stems) and tuple(stems) in said and not all(stem in _EVERYDAY for stem in stems)
+    return bool(stems) and tuple(stems) in runs and not all(stem in _EVERYDAY for stem in stems)
 
 
 def _runs(stems: Sequence[str]) -> set[tuple[str, ...]]:
@@ -73,5 +73,5 @@ def _runs(stems: Sequence[str]) -> set[tuple[str, ...]]:
 
 
 def _stems(text: str) -> list[str]:
-    found = (word for word in _WORD.findall(fold(text.replace("\u2019s", "").replace("'s", ""))))
-    return [word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word for word in found]
+    plain = (word for word in _WORD.findall(fold(text.replace("\u2019s", "").replace("'s", ""))))
+    return [word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word for word in plain]

@@ -103,27 +103,27 @@ def normalized(text: str) -> str:
 @lru_cache(maxsize=READ_AGAIN)
 def read(text: str) -> Said:
     """Read a sentence: what it speaks of, and its values. The same sentence gives the same object, which nobody changes."""
-    said = Said(text)
+    sentence = Said(text)
     for often in _OFTEN.finditer(text):
         named = (often["each"] or often["ly"]).lower()
-        said.value("how often", _OFTEN_IS.get(named, named))
+        sentence.value("how often", _OFTEN_IS.get(named, named))
     rest = re.sub(r"\b(?:open|opened) (?:until|till)\b", "closes at", _OFTEN.sub(" ", text), flags=re.I)
     rest = re.sub(
         r"\b(?:no longer|any ?more)\b",
-        lambda found: "not" if found[0].lower() == "no longer" else " ",
+        lambda match: "not" if match[0].lower() == "no longer" else " ",
         rest,
         flags=re.I,
     )
     tokens = [match.replace("\u2019", "'") for match in TOKEN.findall(rest)]
     at = 0
     while at < len(tokens):
-        at += _read_token(said, tokens, at)
+        at += _read_token(sentence, tokens, at)
     if tokens:
-        said.first = stem(tokens[0].casefold())
-    return said
+        sentence.first = stem(tokens[0].casefold())
+    return sentence
 
 
-def _read_token(said: Said, tokens: Sequence[str], at: int) -> int:
+def _read_token(sentence: Said, tokens: Sequence[str], at: int) -> int:
     """Read one token, or a number with its unit, or a date; returns how many tokens were read."""
     token = tokens[at]
     word = token.casefold()
@@ -131,31 +131,31 @@ def _read_token(said: Said, tokens: Sequence[str], at: int) -> int:
     before = tokens[at - 1].casefold() if at else ""
     number = _number(word)
     if word in _MONTHS and (token[0].isupper() or word != "may"):
-        said.value("date", stem(word))
+        sentence.value("date", stem(word))
     elif stem(word) in _DAYS or word in _DAYS:
-        said.value("weekday", stem(word))
+        sentence.value("weekday", stem(word))
     elif word in _RANKS or re.fullmatch(r"\d+(?:st|nd|rd|th)", word):
-        said.value("date", str(_RANKS[word]) if word in _RANKS else word[:-2])
+        sentence.value("date", str(_RANKS[word]) if word in _RANKS else word[:-2])
     elif number is not None:
-        return _read_number(said, number, word, before=before, following=following)
+        return _read_number(sentence, number, word, before=before, following=following)
     elif word in _NEGATIONS or word.endswith("n't"):
-        said.denials += 1
+        sentence.denials += 1
     elif _CODE.fullmatch(word):
-        said.value(f"code after {stem(before)}", word)
+        sentence.value(f"code after {stem(before)}", word)
     elif word not in _STOP and word not in _LIGHT:
-        said.about.append(stem(word))
+        sentence.about.append(stem(word))
         if token[0].isupper() and at:
-            said.names.add(stem(word))
+            sentence.names.add(stem(word))
     elif word in ("to", "from") and following and tokens[at + 1][0].isupper():
-        said.about.append(f"{word} {stem(following)}")
+        sentence.about.append(f"{word} {stem(following)}")
     return 1
 
 
-def _read_number(said: Said, number: float, word: str, *, before: str, following: str) -> int:
+def _read_number(sentence: Said, number: float, word: str, *, before: str, following: str) -> int:
     """Read a number by what stands around it: a time of day, a day of a month, a year, a span, or so many of something."""
     unit = stem(following)
     if ":" in word or following in ("am", "pm", "o'clock"):
-        said.value("time of day", word if ":" in word else f"{word} {following}")
+        sentence.value("time of day", word if ":" in word else f"{word} {following}")
         return 1 if ":" in word else 2
     if (
         re.fullmatch(r"\d{4}-\d\d-\d\d", word)
@@ -163,13 +163,13 @@ def _read_number(said: Said, number: float, word: str, *, before: str, following
         or before in _MONTHS
         or (_YEAR.fullmatch(word) and before in _BEFORE_A_YEAR)
     ):
-        said.value("date", word)
+        sentence.value("date", word)
     elif unit in SPANS:
-        said.value("span", f"{number * SPANS[unit]:g}")
+        sentence.value("span", f"{number * SPANS[unit]:g}")
         return 2
     else:
         plain = following and following not in _STOP and following not in _LIGHT and _number(following) is None
-        said.value(f"number of {unit}" if plain else "number", f"{number:g}")
+        sentence.value(f"number of {unit}" if plain else "number", f"{number:g}")
     return 1
 
 
@@ -177,8 +177,8 @@ def _number(word: str) -> float | None:
     if word in _NUMBERS:
         return float(_NUMBERS[word])
     digits = word.replace(",", "")
-    found = re.match(r"[0-9]+(?:\.[0-9]+)?", digits)
-    return float(found[0]) if found else None
+    match = re.match(r"[0-9]+(?:\.[0-9]+)?", digits)
+    return float(match[0]) if match else None
 
 
 @lru_cache(maxsize=STEMS_AGAIN)

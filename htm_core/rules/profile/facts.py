@@ -61,8 +61,8 @@ def slug(text: str) -> str:
 
 def sentences(text: str) -> list[str]:
     """The first sentences of a text that are short enough for a line."""
-    found = [" ".join(each.split()) for each in _SENTENCE.split(text)] if len(text) <= LONGEST_TEXT else []
-    return [each for each in found if slug(each) and len(each) <= LONGEST][:MOST]
+    candidates = [" ".join(each.split()) for each in _SENTENCE.split(text)] if len(text) <= LONGEST_TEXT else []
+    return [each for each in candidates if slug(each) and len(each) <= LONGEST][:MOST]
 
 
 def section_of(kinds: Mapping[str, float]) -> str | None:

@@ -33,8 +33,8 @@ def lines_of(stated: Iterable[Stated], *, now: datetime) -> tuple[ProfileLine, .
     A line that a later one replaces is in the `former` of that one. A plan that was said two months ago is no line any more.
     """
     held: dict[str, ProfileLine] = {}
-    for each in sorted(stated, key=_when):
-        fact, key = each.fact, key_of(each.fact)
+    for statement in sorted(stated, key=_when):
+        fact, key = statement.fact, key_of(statement.fact)
         before = held.pop(key, None)
         if fact.retracts:
             newer = held.get(f"profile:{fact.section}:{fact.value}")
@@ -42,12 +42,12 @@ def lines_of(stated: Iterable[Stated], *, now: datetime) -> tuple[ProfileLine, .
                 former = (replace(before, former=()), *before.former, *newer.former)
                 held[newer.key] = replace(newer, former=former)
             continue
-        line = ProfileLine(key=key, section=fact.section, text=fact.line, value=fact.value, sources=(each.source,))
+        line = ProfileLine(key=key, section=fact.section, text=fact.line, value=fact.value, sources=(statement.source,))
         if before is not None:
-            line = replace(line, sources=(each.source, *before.sources), former=before.former)
+            line = replace(line, sources=(statement.source, *before.sources), former=before.former)
         held[key] = line
-    found = [line for line in held.values() if line.section != "plans" or line.said_at >= now - PLANNED]
-    return tuple(sorted(found, key=lambda line: (SECTIONS.index(line.section), -line.said_at.timestamp(), line.key)))
+    current = [line for line in held.values() if line.section != "plans" or line.said_at >= now - PLANNED]
+    return tuple(sorted(current, key=lambda line: (SECTIONS.index(line.section), -line.said_at.timestamp(), line.key)))
 
 
 def _when(stated: Stated) -> tuple[object, ...]:
@@ -94,16 +94,16 @@ def _text(lines: Sequence[ProfileLine], today: date, timezone: tzinfo | None) ->
         if len(some) > 1 and len(set(notes)) == 1:
             title, notes = f"{title} ({notes[0]})", [""] * len(some)  # the day of them all is said once
         if some:
-            said = (
+            quoted = (
                 f'"{one_line(line.text)}" ({note})' if note else f'"{one_line(line.text)}"'
                 for line, note in zip(some, notes, strict=True)
             )
-            parts.append(f"{title}: {'; '.join(said)}")
+            parts.append(f"{title}: {'; '.join(quoted)}")
     return "\n".join(parts)
 
 
 def _note(line: ProfileLine, today: date, timezone: tzinfo | None) -> str:
     """The day on which a line was said last."""
-    said = line.said_at.astimezone(timezone or line.said_at.tzinfo)
-    day = short_day(said.date(), today=today)
+    said_at = line.said_at.astimezone(timezone or line.said_at.tzinfo)
+    day = short_day(said_at.date(), today=today)
     return f"said {line.times_said} times, last {day}" if line.times_said > 2 else f"said {day}"

@@ -113,9 +113,9 @@ def _has(text: str, words: Iterable[str]) -> bool:
 
 
 def _is_placeholder(value: str) -> bool:
-    found = _NO_SECRET.fullmatch(value.strip())
+    match = _NO_SECRET.fullmatch(value.strip())
     # Letter case tells a name of the environment from a password that has an underscore.
-    return found is not None and not ("_" in value and _only_by_case(value.strip()))
+    return match is not None and not ("_" in value and _only_by_case(value.strip()))
 
 
 def _only_by_case(value: str) -> bool:
@@ -203,8 +203,8 @@ def ibans(text: str) -> Iterator[Span]:
         stop = None if length is None else _after(text, match.start(), length)
         if stop is None or (stop < len(text) and text[stop].isalnum()):
             continue
-        found = text[match.start() : stop]
-        if is_iban(found.replace(" ", "").replace("-", "")):
+        candidate = text[match.start() : stop]
+        if is_iban(candidate.replace(" ", "").replace("-", "")):
             yield match.start(), stop
 
 

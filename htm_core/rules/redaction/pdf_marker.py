@@ -18,8 +18,8 @@ _WHY_UNREAD = "A PDF that could not be searched in time was here. It was not kep
 
 def pdf_marker(kinds: Iterable[str]) -> bytes:
     """A PDF of one page that says what was redacted."""
-    found = list(kinds)
-    lines = (" ".join(map(marker, found)), _WHY_UNREAD if found == [UNREAD] else _WHY)
+    listed = list(kinds)
+    lines = (" ".join(map(marker, listed)), _WHY_UNREAD if listed == [UNREAD] else _WHY)
     shown = " T* ".join(f"({line}) Tj" for line in lines)
     return _written(
         b"<< /Type /Catalog /Pages 2 0 R >>",
@@ -42,9 +42,9 @@ def _stream(shown: bytes) -> bytes:
 def _written(*objects: bytes) -> bytes:
     """A PDF of these objects, with the table of their places."""
     body, places = b"%PDF-1.4\n", []
-    for number, each in enumerate(objects, 1):
+    for number, item in enumerate(objects, 1):
         places.append(len(body))
-        body += b"%d 0 obj\n%b\nendobj\n" % (number, each)
+        body += b"%d 0 obj\n%b\nendobj\n" % (number, item)
     table = b"".join(b"%010d 00000 n \n" % place for place in places)
     size = len(objects) + 1
     ends = b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (size, len(body))

@@ -13,13 +13,13 @@ _EDGE = 500  # characters of a page that are searched together with its neighbou
 
 def search_pages(redactor: Redactor, pages: Sequence[str]) -> Mapping[str, int]:
     """Count what of each kind is in the texts of pages. A secret may begin on one page and end on the next."""
-    found = Counter[str]()
+    counts = Counter[str]()
     for page in pages:
-        found.update(redactor.redact(page).counts)
+        counts.update(redactor.redact(page).counts)
     for before, after in pairwise(pages):
         across = _across(redactor, *_edges(before, after))
-        found.update({} if across is None else across.counts)
-    return dict(found)
+        counts.update({} if across is None else across.counts)
+    return dict(counts)
 
 
 def redact_pages(redactor: Redactor, pages: Sequence[str]) -> list[str]:
@@ -46,6 +46,6 @@ def _across(redactor: Redactor, end: str, start: str) -> Redaction | None:
     """
     alone = Counter(redactor.redact(end).counts) + Counter(redactor.redact(start).counts)
     for done in (redactor.redact(f"{end} {start}"), redactor.redact_words(f"{end}{start}", besides=("phone",))):
-        if found := Counter(done.counts) - alone:
-            return Redaction(text=done.text, counts=dict(found))
+        if counts := Counter(done.counts) - alone:
+            return Redaction(text=done.text, counts=dict(counts))
     return None

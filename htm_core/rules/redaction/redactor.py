@@ -81,15 +81,15 @@ class Redactor:
 RedactorLike: TypeAlias = str | Redactor | Callable[[str], str | Redaction]
 
 
-def resolve_redactor(given: RedactorLike | None) -> Redactor | None:
+def resolve_redactor(option: RedactorLike | None) -> Redactor | None:
     """The redactor that an option means: None, "default", a `Redactor`, or a function. Raises `InvalidInput`."""
-    if given is None or isinstance(given, Redactor):
-        return given
-    if given == "default":
+    if option is None or isinstance(option, Redactor):
+        return option
+    if option == "default":
         return Redactor()
-    if callable(given):
-        return Redactor(kinds=(), call=given)
-    raise InvalidInput(f'expected redactor to be "default", a Redactor or a function of a text, got {given!r:.80}')
+    if callable(option):
+        return Redactor(kinds=(), call=option)
+    raise InvalidInput(f'expected redactor to be "default", a Redactor or a function of a text, got {option!r:.80}')
 
 
 def marker(kind: str) -> str:

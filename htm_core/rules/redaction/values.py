@@ -64,8 +64,8 @@ class Counted:
         if isinstance(value, str):
             return self._text_of(value, of)
         if isinstance(value, int) and not isinstance(value, bool) and value >= _LONG_NUMBER:
-            found = self.text(str(value)) if of not in _IDS else str(value)
-            return value if found == str(value) else found
+            cleaned = self.text(str(value)) if of not in _IDS else str(value)
+            return value if cleaned == str(value) else cleaned
         if isinstance(value, Mapping):
             return self._mapping(value)
         if isinstance(value, list | tuple):
@@ -79,14 +79,14 @@ class Counted:
         its text is replaced by one that says so.
         """
         try:
-            found = json.loads(payload)
+            parsed = json.loads(payload)
         except (ValueError, RecursionError):
             done = self._pdf(payload)
             return self._bytes(payload) if done is None else done
-        if not isinstance(found, dict | list):
+        if not isinstance(parsed, dict | list):
             return self._bytes(payload)
-        made = self.value(found)
-        return payload if made == found else json.dumps(made, separators=(",", ":")).encode("ascii")
+        made = self.value(parsed)
+        return payload if made == parsed else json.dumps(made, separators=(",", ":")).encode("ascii")
 
     def _bytes(self, payload: bytes) -> bytes:
         try:
@@ -161,10 +161,10 @@ class Counted:
         if not may_be_pdf(data):
             return None
         self.has_pdf = True
-        found = self._search_pdf(data, self._redactor) if self._search_pdf else {}
-        self.counts.update(found)
-        if found:
-            return pdf_marker(sorted(found))
+        counts = self._search_pdf(data, self._redactor) if self._search_pdf else {}
+        self.counts.update(counts)
+        if counts:
+            return pdf_marker(sorted(counts))
         return data if is_pdf(data) else None
 
     def _identifier(self, value: str) -> str:
@@ -177,11 +177,11 @@ class Counted:
         if value.get(_MARK) in ("bytes", "text") and isinstance(value.get("of"), str):
             return self._marked(value)
         made: dict[Any, Any] = {}
-        for key, each in value.items():
+        for key, entry in value.items():
             name = self.text(key) if isinstance(key, str) else key
             while name in made:
                 name = f"{name}~"  # two keys that were redacted stay two
-            made[name] = self.value(each, of=key if isinstance(key, str) else None)
+            made[name] = self.value(entry, of=key if isinstance(key, str) else None)
         return made
 
     def _marked(self, value: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -224,8 +224,8 @@ def redact_draft(draft: Draft, redactor: Redactor | None, *, search_pdf: SearchP
 
 def with_markers(draft: Draft, redactor: Redactor | None) -> Draft:
     """A part of a text that was redacted as a whole, with how many markers of which kind are in it."""
-    found = Counter(MARKER.findall(draft.content)) if redactor is not None else Counter[str]()
-    return replace(draft, metadata=with_counts(draft.metadata, found)) if found else draft
+    counts = Counter(MARKER.findall(draft.content)) if redactor is not None else Counter[str]()
+    return replace(draft, metadata=with_counts(draft.metadata, counts)) if counts else draft
 
 
 def redact_item(item: CollectionItem, redactor: Redactor | None) -> CollectionItem:
@@ -253,9 +253,9 @@ def redact_tags(tags: Any, redactor: Redactor, counts: Counter[str]) -> Any:
         return tags
     made: list[Any] = []
     for tag in tags:
-        found = redactor.redact(tag).counts if isinstance(tag, str) else {}
-        counts.update(found)
-        made.append(f"redacted:{next(iter(found))}" if found else tag)
+        tag_counts = redactor.redact(tag).counts if isinstance(tag, str) else {}
+        counts.update(tag_counts)
+        made.append(f"redacted:{next(iter(tag_counts))}" if tag_counts else tag)
     return made
 
 

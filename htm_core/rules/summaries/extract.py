@@ -51,12 +51,12 @@ def most_telling(messages: Sequence[Spoken]) -> list[int]:
 
     Takes time in proportion to the messages' number times the number of lines: about 10 ms for 200.
     """
-    said = [_content(each.text) for each in messages]
-    telling = [place for place, own in enumerate(said) if len(own) >= 2]
+    contents = [_content(each.text) for each in messages]
+    telling = [place for place, own in enumerate(contents) if len(own) >= 2]
     if len(telling) < FEWEST:
         return []
     wanted = max(LEAST, min(MOST, math.ceil(len(telling) / ONE_IN)))
-    worth = _worths(messages, said, telling)
+    worth = _worths(messages, contents, telling)
     chosen: list[int] = []
     for number in range(wanted):
         begin, end = (len(telling) * number) // wanted, (len(telling) * (number + 1)) // wanted
@@ -64,7 +64,7 @@ def most_telling(messages: Sequence[Spoken]) -> list[int]:
 
         def value(place: int) -> float:
             """Return the worth of a message beside those that were chosen."""
-            alike = max((_likeness(said[place], said[other]) for other in chosen), default=0.0)
+            alike = max((_likeness(contents[place], contents[other]) for other in chosen), default=0.0)
             return worth[place] * (1 - ALIKE * alike)
 
         chosen.append(max(part, key=lambda place: (value(place), -place)))
@@ -76,9 +76,9 @@ def by_worth(messages: Sequence[Spoken]) -> list[int]:
 
     Takes time in proportion to the square of their number: about 20 ms for 200.
     """
-    said = [_content(each.text) for each in messages]
-    telling = [place for place, own in enumerate(said) if own]
-    worth = _worths(messages, said, telling)
+    contents = [_content(each.text) for each in messages]
+    telling = [place for place, own in enumerate(contents) if own]
+    worth = _worths(messages, contents, telling)
     alike = dict.fromkeys(telling, 0.0)
     order: list[int] = []
     while alike:
@@ -86,8 +86,8 @@ def by_worth(messages: Sequence[Spoken]) -> list[int]:
         order.append(best)
         del alike[best]
         for place in alike:
-            alike[place] = max(alike[place], _likeness(said[place], said[best]))
-    return order + [place for place, own in enumerate(said) if not own]
+            alike[place] = max(alike[place], _likeness(contents[place], contents[best]))
+    return order + [place for place, own in enumerate(contents) if not own]
 
 
 def line_of(message: Spoken, *, speaker: str | None) -> str:
@@ -100,12 +100,12 @@ def _content(text: str) -> frozenset[str]:
     return frozenset(word for word in _WORD.findall(fold(text)) if word not in _COMMON)
 
 
-def _worths(messages: Sequence[Spoken], said: Sequence[frozenset[str]], telling: Sequence[int]) -> dict[int, float]:
-    counts = Counter(word for place in telling for word in said[place])
+def _worths(messages: Sequence[Spoken], contents: Sequence[frozenset[str]], telling: Sequence[int]) -> dict[int, float]:
+    counts = Counter(word for place in telling for word in contents[place])
     center = _center([messages[place].vector for place in telling])
     worth: dict[int, float] = {}
     for place in telling:
-        message, own = messages[place], said[place]
+        message, own = messages[place], contents[place]
         rare = sum(math.log(1 + len(telling) / counts[word]) for word in own) / (len(own) + 4)
         shared = sum(counts[word] > 1 for word in own) / len(own)
         near = (

@@ -12,9 +12,9 @@ _FOR_ADDRESSES = str.maketrans("-_", "+/")
 
 def decode_base64(text: str) -> bytes | None:
     """The bytes of a text in base64; None for any other text."""
-    given = "".join(text.split())
-    bare = given.rstrip("=").translate(_FOR_ADDRESSES)
-    if not _CHARACTERS.fullmatch(given) or len(bare) % 4 == 1:
+    compact = "".join(text.split())
+    bare = compact.rstrip("=").translate(_FOR_ADDRESSES)
+    if not _CHARACTERS.fullmatch(compact) or len(bare) % 4 == 1:
         return None
     return base64.b64decode(bare + "=" * (-len(bare) % 4))
 

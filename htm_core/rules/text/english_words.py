@@ -36,7 +36,7 @@ def is_english(word: str) -> bool:
     known = ranks()
     if word in known:
         return True
-    if (found := _DOUBLED.search(word)) and word[: found.start() + 1] in known:
+    if (match := _DOUBLED.search(word)) and word[: match.start() + 1] in known:
         return True
     if any(word + more in known for more in _FORMS):
         return True

@@ -48,23 +48,23 @@ def _best_part(text: str, question: str, room: int) -> tuple[int, int]:
     wanted = _stems(question)
     sentences = list(_SENTENCE.finditer(text))
     common, worth = [], []
-    for each in sentences:
-        asks = each[0].rstrip().endswith(_QUESTION_MARKS)
-        stems = set[str]() if asks else _stems(each[0])
+    for sentence in sentences:
+        asks = sentence[0].rstrip().endswith(_QUESTION_MARKS)
+        stems = set[str]() if asks else _stems(sentence[0])
         common.append(wanted & stems)
         value = OTHER_WORD * len(stems) + QUESTION * asks
-        worth.append(value * min(1.0, room / len(each[0])))  # of what is cut, only a part is shown
+        worth.append(value * min(1.0, room / len(sentence[0])))  # of what is cut, only a part is shown
     best, part = float("-inf"), (0, min(room, len(text)))
     for first, begin in enumerate(sentences):
-        found, value, start = set[str](), 0.0, begin.start()
+        covered, value, start = set[str](), 0.0, begin.start()
         for last in range(first, len(sentences)):
             stop = sentences[last].end()
             if stop - start > room and last > first:
                 break
-            found |= common[last]
+            covered |= common[last]
             value += worth[last]
-            if len(found) + value > best + 1e-9:
-                best, part = len(found) + value, (start, min(stop, start + room))
+            if len(covered) + value > best + 1e-9:
+                best, part = len(covered) + value, (start, min(stop, start + room))
     return part
 
 

@@ -107,8 +107,8 @@ def escape(text: str) -> str:
         return text
     text = _SURROGATE.sub("\ufffd", text)
     text = _LINE_END.sub("\n", text)
-    text = _STRAY.sub("", _INVISIBLE.sub(lambda found: found[1] or "", text))
-    text = _TAG.sub(lambda found: "&lt;" if found[1] else found[0], text)
+    text = _STRAY.sub("", _INVISIBLE.sub(lambda match: match[1] or "", text))
+    text = _TAG.sub(lambda match: "&lt;" if match[1] else match[0], text)
     return _CONTROL_WORD.sub("&#91;", text)
 
 

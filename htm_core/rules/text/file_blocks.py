@@ -32,9 +32,9 @@ class FileBlock:
             return data.encode("utf-8", "surrogatepass"), media_type
         if data.startswith("data:"):
             head, _, data = data[5:].partition(",")
-            said = head.split(";")
-            media_type = said[0] or media_type
-            if "base64" not in said:
+            parts = head.split(";")
+            media_type = parts[0] or media_type
+            if "base64" not in parts:
                 return unquote_to_bytes(data), media_type
         return decode_base64(data), media_type
 
@@ -53,18 +53,18 @@ def files_in(content: Any) -> Iterator[FileBlock]:
     """The files whose text or bytes a LangChain message's content has. What lies elsewhere, under an address or an id, is none."""
     for block in content if isinstance(content, list) else ():
         if isinstance(block, Mapping):
-            found = _file_of(block)
-            if found is not None and found.data:
-                yield found
+            file = _file_of(block)
+            if file is not None and file.data:
+                yield file
 
 
 def documents_in(blocks: Any) -> Iterator[FileBlock]:
     """The documents whose bytes a LlamaIndex message has, as it is written down."""
     for block in blocks if isinstance(blocks, list) else ():
         if isinstance(block, Mapping) and block.get("block_type") == "document" and block.get("data"):
-            found = _made(block["data"], block)
-            if found is not None:
-                yield found
+            file = _made(block["data"], block)
+            if file is not None:
+                yield file
 
 
 def _file_of(block: Mapping[str, Any]) -> FileBlock | None:

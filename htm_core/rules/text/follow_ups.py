@@ -54,21 +54,21 @@ def asks_further(question: str) -> bool:
 
     So do "and since when?", "what about Alma?", "no, I meant the price", "why did she leave?", "which one?".
     """
-    said = question.strip()
-    opening = _OPENS.match(said)
-    spoken = _WORD.findall(said[opening.end() :] if opening else said)
-    if not spoken or len(said) > LONGEST or "\n" in said:
+    text = question.strip()
+    opening = _OPENS.match(text)
+    spoken = _WORD.findall(text[opening.end() :] if opening else text)
+    if not spoken or len(text) > LONGEST or "\n" in text:
         return False
     plain = [word.lower().replace("\u2019", "'") for word in spoken]
-    named = meaning(said)
+    named = meaning(text)
     if opening:
         return len(named) <= FEW_WORDS
-    if not _asks(said):
+    if not _asks(text):
         return False
     leads = next((place for place, word in enumerate(plain) if word not in _EMPTY), len(plain))
     if any(word in _PRONOUNS for word in plain[: leads + 2]) and len(named) <= FEW_WORDS:
         return True
-    names = any(word[:1].isupper() for word in spoken[1:]) or any(map(str.isdigit, said))
+    names = any(word[:1].isupper() for word in spoken[1:]) or any(map(str.isdigit, text))
     return len(spoken) <= FEWEST_WORDS and len(named) <= 1 and not (names or not _MINE.isdisjoint(plain))
 
 
@@ -94,21 +94,21 @@ def _leaned_on(earlier: Sequence[SaidBefore]) -> str:
     """The last questions, back to one that stands by itself, and the first sentence of the last answer; empty without any."""
     before, reply = list[str](), ""
     for turn in reversed(earlier):
-        said = " ".join(turn.text.split())
-        if not said or (turn.by_person and not _asks(said) and not asks_further(said)):
+        text = " ".join(turn.text.split())
+        if not text or (turn.by_person and not _asks(text) and not asks_further(text)):
             continue
         if not turn.by_person:
-            reply = reply or ("" if before else _opening_sentence(said))
+            reply = reply or ("" if before else _opening_sentence(text))
             continue
-        before.append(said[:LONGEST_BEFORE])
-        if not asks_further(said) or len(before) == FARTHEST:
+        before.append(text[:LONGEST_BEFORE])
+        if not asks_further(text) or len(before) == FARTHEST:
             break
     return " ".join(filter(None, [*reversed(before), reply])) if before else ""
 
 
-def _asks(said: str) -> bool:
-    found = _WORD.search(said)
-    return said.endswith("?") or (found is not None and found[0].lower() in _QUESTION_WORDS)
+def _asks(text: str) -> bool:
+    first_word = _WORD.search(text)
+    return text.endswith("?") or (first_word is not None and first_word[0].lower() in _QUESTION_WORDS)
 
 
 def meaning(question: str) -> list[str]:
@@ -119,6 +119,6 @@ def meaning(question: str) -> list[str]:
 
 
 def _opening_sentence(text: str) -> str:
-    found = _FIRST_SENTENCE.match(text)
-    sentence = (found[0] if found else "").strip()
+    match = _FIRST_SENTENCE.match(text)
+    sentence = (match[0] if match else "").strip()
     return sentence if len(sentence) <= LONGEST_REPLY and not sentence.endswith("?") else ""

@@ -49,15 +49,15 @@ def front_matter(text: str) -> tuple[dict[str, Any], int]:
 
     Without such lines the mapping is empty. YAML that cannot be read or is not a mapping raises `InvalidInput`.
     """
-    found = _FRONT.match(text)
-    if found is None:
+    match = _FRONT.match(text)
+    if match is None:
         return {}, 0
     value = bounded_yaml.load(
-        "\n" + found[1], what="what is between the --- lines"
+        "\n" + match[1], what="what is between the --- lines"
     )  # its lines counted from the first ---
     if value is not None and not isinstance(value, dict):
         raise InvalidInput(f"expected names and values between the --- lines, got a {type(value).__name__}")
-    return {str(name): entry for name, entry in (value or {}).items()}, found.end()
+    return {str(name): entry for name, entry in (value or {}).items()}, match.end()
 
 
 def chunks(text: str, *, start: int = 0, limit: int = LIMIT) -> list[Chunk]:
@@ -169,8 +169,8 @@ def _line_starts(body: str, start: int) -> list[int]:
     """Where each line begins, and the end. markdown-it turns "\\r\\n" and "\\r" into "\\n" and counts those lines; here they are
     counted in the text as it is.
     """
-    found = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z", body)
-    return [start, *accumulate(map(len, found), initial=start)][1:]
+    lines = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z", body)
+    return [start, *accumulate(map(len, lines), initial=start)][1:]
 
 
 @cache

@@ -27,16 +27,16 @@ def copies(texts: Sequence[str], *, voices: Sequence[Hashable]) -> list[int | No
     """
     compared = [_words(text) for text in texts]
     holders: dict[Hashable, list[int]] = {}
-    found: list[int | None] = []
+    originals: list[int | None] = []
     for at, (one, voice) in enumerate(zip(compared, voices, strict=True)):
         marks = [(word, one.signs, voice) for word in one.marks]
         near = sorted({place for mark in marks for place in holders.get(mark, ())})
         original = next((place for place in near if compared[place].is_near(one)), None)
-        found.append(original)
+        originals.append(original)
         if original is None:
             for mark in marks:
                 holders.setdefault(mark, []).append(at)
-    return found
+    return originals
 
 
 class Words:

@@ -100,13 +100,13 @@ def _last(boundary: re.Pattern[str], text: str, low: int, high: int) -> int | No
 
 
 def _first(boundary: re.Pattern[str], text: str, low: int, high: int) -> int:
-    found = boundary.search(text, low, high)
-    return found.end() if found else high
+    match = boundary.search(text, low, high)
+    return match.end() if match else high
 
 
 def _next_ink(text: str, place: int) -> int:
-    found = _INK.search(text, place)
-    return found.start() if found else len(text)
+    match = _INK.search(text, place)
+    return match.start() if match else len(text)
 
 
 def _between_characters(text: str, low: int, high: int) -> int:

@@ -25,8 +25,8 @@ def quoted_phrases(question: str) -> tuple[str, ...]:
     without spaces.
     """
     phrases = []
-    for found in _QUOTED.finditer(question):
-        phrase = " ".join(fold(next(group for group in found.groups() if group)).split()).strip(" .,;:!?…")
+    for match in _QUOTED.finditer(question):
+        phrase = " ".join(fold(next(group for group in match.groups() if group)).split()).strip(" .,;:!?…")
         if len(phrase) <= LONGEST and (_SEVERAL_WORDS.search(phrase) or _UNSPACED.search(phrase)):
             phrases.append(phrase)
     return tuple(dict.fromkeys(phrases))[:MOST]

@@ -44,11 +44,13 @@ def name_forms(question: str) -> dict[str, str]:
 
 def named(forms: Mapping[str, str], speakers: Collection[str]) -> dict[str, str]:
     """The forms that are a speaker's name, with the words of the question for each; a name inside a longer one is dropped."""
-    found = {name: forms[name] for name in speakers if name in forms}
+    matching = {name: forms[name] for name in speakers if name in forms}
     return {
         name: written
-        for name, written in found.items()
-        if not any(written != longer and re.search(rf"\b{re.escape(written)}\b", longer) for longer in found.values())
+        for name, written in matching.items()
+        if not any(
+            written != longer and re.search(rf"\b{re.escape(written)}\b", longer) for longer in matching.values()
+        )
     }
 
 

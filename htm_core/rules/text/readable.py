@@ -65,9 +65,9 @@ class Readable:
 def of_pages(pages: Sequence[str]) -> Readable:
     """A file of these pages."""
     begins, text = [], ""
-    for each in pages:
+    for page in pages:
         begins.append(len(text))
-        text += each.rstrip() + _BETWEEN_PAGES
+        text += page.rstrip() + _BETWEEN_PAGES
     return Readable(text, pages=tuple(begins))
 
 

@@ -175,10 +175,10 @@ def same_facts(text: str) -> SameFacts | None:
     plain = " ".join(text.translate(_APOSTROPHES).split()) if "\n" not in text else text.translate(_APOSTROPHES)
     sentences = [form for each in _SENTENCE.split(plain) if (form := _sentence(each))]
     form = " | ".join(sentences)
-    said = form.split()
-    if sum(word[0].isalnum() for word in said) < FEWEST:
+    tokens = form.split()
+    if sum(word[0].isalnum() for word in tokens) < FEWEST:
         return None
-    known = {word.lower() for word in said}
+    known = {word.lower() for word in tokens}
     return SameFacts(form, bool(known & _RELATIVE), bool(known & _POINTS_AT))
 
 
@@ -199,8 +199,8 @@ def _sentence(text: str) -> str:
     if _NOTHING.match(core.strip(" .,!?")):
         return ""
     core = _THAT.sub(r"\1 ", _INSIDE.sub(" ", core)).replace(" & ", " and ")
-    core = _SHORT_MONTH.sub(lambda found: _SHORT_MONTHS[(found[1] or found[2]).lower()], core)
-    core = _CLOCK.sub(_clock, _THOUSANDS.sub(lambda found: found[0].replace(",", ""), core))
+    core = _SHORT_MONTH.sub(lambda match: _SHORT_MONTHS[(match[1] or match[2]).lower()], core)
+    core = _CLOCK.sub(_clock, _THOUSANDS.sub(lambda match: match[0].replace(",", ""), core))
     for pattern, plain in _MONEY:
         core = pattern.sub(plain, core)
     core = _UNIT.sub(r" \1", core)
@@ -209,21 +209,21 @@ def _sentence(text: str) -> str:
     quiet = _lower(core)
     for pattern, plain in _CONTRACTED:
         quiet = pattern.sub(plain, quiet)
-    found = _TOKEN.findall(quiet.translate(_DASH))
-    listed = [*_spelled([each.rstrip(".,:") or each for each in found])]
+    tokens = _TOKEN.findall(quiet.translate(_DASH))
+    listed = [*_spelled([each.rstrip(".,:") or each for each in tokens])]
     joined = " ".join(each for each in listed if each == "," or each not in _PUNCTUATION)
     ordered = _without_commas(_sorted_list(_time_last(joined)))
     return (("? " if asks else "") + ("^ " if shouted and _has_cased(ordered) else "") + ordered) if ordered else ""
 
 
-def _clock(found: re.Match[str]) -> str:
-    minutes = "" if found[2] in (None, "00") else f":{found[2]}"
-    return f"{int(found[1])}{minutes}{found[3].lower()}m"
+def _clock(match: re.Match[str]) -> str:
+    minutes = "" if match[2] in (None, "00") else f":{match[2]}"
+    return f"{int(match[1])}{minutes}{match[3].lower()}m"
 
 
 def _lower(text: str) -> str:
     """The text in lower case, but for words that are another word with a capital letter; those that begin it too."""
-    return re.sub(r"[^\W\d_]+", lambda found: found[0] if _is_cased(found[0]) else found[0].casefold(), text)
+    return re.sub(r"[^\W\d_]+", lambda match: match[0] if _is_cased(match[0]) else match[0].casefold(), text)
 
 
 def _is_cased(word: str) -> bool:
@@ -239,30 +239,34 @@ def _has_cased(text: str) -> bool:
     return any(word.casefold() in _CASED for word in text.split())
 
 
-def _spelled(found: list[str]) -> list[str]:
-    return [part for word in found for part in _SPELLING.get(word, word).split(" ") if part]
+def _spelled(tokens: list[str]) -> list[str]:
+    return [part for word in tokens for part in _SPELLING.get(word, word).split(" ") if part]
 
 
 def _time_last(text: str) -> str:
     """A sentence of one clause with the time that it begins with at its end."""
     bare = text.replace(" ,", "")
-    found = _TIME_FIRST.match(bare)
-    if found is None or set(found[2].lower().split()) & _CLAUSES:
+    match = _TIME_FIRST.match(bare)
+    if match is None or set(match[2].lower().split()) & _CLAUSES:
         return text
-    return f"{found[2]} {found[1]}"
+    return f"{match[2]} {match[1]}"
 
 
 def _sorted_list(text: str) -> str:
     """A sentence with the words of its only list in order: "bread and butter" as "butter and bread"."""
-    said = text.split()
-    if said.count("and") != 1 or {word.lower() for word in said} & _ORDERED or any(word[0].isdigit() for word in said):
+    tokens = text.split()
+    if (
+        tokens.count("and") != 1
+        or {word.lower() for word in tokens} & _ORDERED
+        or any(word[0].isdigit() for word in tokens)
+    ):
         return text
-    found = _LIST.search(text)
-    if found is None:
+    match = _LIST.search(text)
+    if match is None:
         return text
-    items = [*found[1].split(" , "), found[2]]
+    items = [*match[1].split(" , "), match[2]]
     # The last of what is before and the first of what is behind may be parts of longer phrases, which must not be torn apart.
-    before, after = text[: found.start()].split(), text[found.end() :].split()
+    before, after = text[: match.start()].split(), text[match.end() :].split()
     if after and after[0] != ",":
         return text
     if not before or before[-1] not in _BEFORE_LIST or any(_VERBISH.search(item) for item in items):

@@ -38,10 +38,10 @@ def singular(level: str) -> str:
 
     An acronym ("DNS", "https") and any word that is not a plain English plural stay. Applying it twice changes nothing more.
     """
-    found = _WORD.search(level)
-    if found is None:
+    match = _WORD.search(level)
+    if match is None:
         return level
-    return level[: found.start()] + _settled(found[0])
+    return level[: match.start()] + _settled(match[0])
 
 
 def _settled(word: str) -> str:

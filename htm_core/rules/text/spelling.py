@@ -86,10 +86,10 @@ def doubtful(question: str, *, language: str) -> Doubtful:
     """The words of a question that may be misspelt, as lexemes are made of them; what it quotes is right."""
     if len(question.split()) > MOST_WORDS:
         return RIGHT
-    found = _words(question)
-    listed = [fold(word[0]) for word in found if _may_be_misspelt(word, question, language=language)]
+    matches = _words(question)
+    listed = [fold(word[0]) for word in matches if _may_be_misspelt(word, question, language=language)]
     joined = [fold(word[0].replace("-", " ")) for word in _HYPHENATED.finditer(question)]
-    joined += _neighbours(question, found, language=language)
+    joined += _neighbours(question, matches, language=language)
     short = [both for both in dict.fromkeys(joined) if len(both) <= 2 * LONGEST]
     return Doubtful(words=tuple(dict.fromkeys(listed))[:MOST_DOUBTFUL], joined=tuple(short[:MOST_JOINED]))
 
@@ -149,9 +149,9 @@ def _is_name(word: re.Match[str], question: str) -> bool:
     )
 
 
-def _neighbours(question: str, found: Sequence[re.Match[str]], *, language: str) -> Iterator[str]:
+def _neighbours(question: str, matches: Sequence[re.Match[str]], *, language: str) -> Iterator[str]:
     """Each two words side by side that may be one."""
-    for left, right in pairwise(found):
+    for left, right in pairwise(matches):
         both = fold(left[0]), fold(right[0])
         if question[left.end() : right.start()] == " " and all(_may_be_part(part, language=language) for part in both):
             yield " ".join(both)
@@ -164,8 +164,8 @@ def _may_be_part(word: str, *, language: str) -> bool:
 
 def _as_written(question: str, joined: str) -> str:
     """Words of a question as they stand there, with a space or a hyphen between them."""
-    found = re.search(r"[\s-]".join(map(re.escape, joined.split())), question, re.IGNORECASE)
-    return found[0] if found else joined
+    match = re.search(r"[\s-]".join(map(re.escape, joined.split())), question, re.IGNORECASE)
+    return match[0] if match else joined
 
 
 def _meant(written: str, known: Similar, *, language: str, first: bool) -> tuple[str | None, bool]:

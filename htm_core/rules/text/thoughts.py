@@ -82,12 +82,12 @@ def without_thoughts(text: str) -> str:
     """
     if not _SUSPECT.search(text):
         return text
-    found = _BARE_CHANNELS.match(text)
-    if found:
-        text = text[found.end() :]
+    match = _BARE_CHANNELS.match(text)
+    if match:
+        text = text[match.end() :]
     kept = "".join(_said(text))
     kept = _without_react(kept)
-    return text if kept == text and not found else kept.strip()
+    return text if kept == text and not match else kept.strip()
 
 
 def _said(text: str) -> Iterator[str]:

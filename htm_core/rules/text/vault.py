@@ -60,14 +60,14 @@ def _without(text: str, opening: str, closing: str) -> Iterator[str]:
     yield text[at:]
 
 
-def _blank(found: re.Match[str]) -> str:
-    return " " * len(found[0])
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
 
 
 def note_tags(text: str) -> list[str]:
     """The tags in a plain text as they are written, without "#", each once: "work/berlin". Numbers alone are none."""
-    found = (match[1].strip("/") for match in _TAG.finditer(text))
-    return list(dict.fromkeys(each for each in found if any(unicodedata.category(char)[0] in "LS" for char in each)))
+    tags = (match[1].strip("/") for match in _TAG.finditer(text))
+    return list(dict.fromkeys(each for each in tags if any(unicodedata.category(char)[0] in "LS" for char in each)))
 
 
 def tags_of_the_note(text: str) -> list[str]:
@@ -79,9 +79,9 @@ def tags_of_the_note(text: str) -> list[str]:
 
 def note_links(text: str) -> list[NoteLink]:
     """The links to other notes in a plain text, each once: `[[Note#Heading|alias]]`, `![[Note]]` and `[words](Note.md)`."""
-    found = [(match.start(), _wiki_link(match[1])) for match in _WIKI_LINK.finditer(text)]
-    found += [(match.start(), _markdown_link(match[1] or match[2])) for match in _MARKDOWN_LINK.finditer(text)]
-    return list(dict.fromkeys(link for _, link in sorted(found, key=lambda each: each[0]) if link is not None))
+    links = [(match.start(), _wiki_link(match[1])) for match in _WIKI_LINK.finditer(text)]
+    links += [(match.start(), _markdown_link(match[1] or match[2])) for match in _MARKDOWN_LINK.finditer(text)]
+    return list(dict.fromkeys(link for _, link in sorted(links, key=lambda item: item[0]) if link is not None))
 
 
 def links_of_properties(value: Any) -> Iterator[NoteLink]:
@@ -89,11 +89,11 @@ def links_of_properties(value: Any) -> Iterator[NoteLink]:
     if isinstance(value, str):
         yield from note_links(value) if "[[" in value else ()
     elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from links_of_properties(each)
+        for item in value.values():
+            yield from links_of_properties(item)
     elif isinstance(value, Sequence):
-        for each in value:
-            yield from links_of_properties(each)
+        for item in value:
+            yield from links_of_properties(item)
 
 
 def read_link(written: str) -> NoteLink:
@@ -144,7 +144,7 @@ class Notes:
             for key, path in self._by_name.get(wanted.rpartition("/")[2], ())
             if key in (wanted, beside) or key.endswith(f"/{wanted}")
         ]
-        best = min(ending, key=lambda each: (each[0] != wanted, each[0] != beside, len(each[0]), each[0]), default=None)
+        best = min(ending, key=lambda item: (item[0] != wanted, item[0] != beside, len(item[0]), item[0]), default=None)
         return None if best is None else best[1]
 
 

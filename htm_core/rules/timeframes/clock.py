@@ -68,14 +68,14 @@ def moment_of(cursor: Cursor, day: DayPart) -> ParsedTime | None:
     around = bool(cursor.take(*AROUND))
     if not around:
         cursor.take("at")
-    found = hour(cursor)
-    found = None if found is None else found.within(day.first, day.stop)
-    return None if found is None else around_hour(cursor, day.date, found, around=around)
+    time = hour(cursor)
+    time = None if time is None else time.within(day.first, day.stop)
+    return None if time is None else around_hour(cursor, day.date, time, around=around)
 
 
-def around_hour(cursor: Cursor, day: date, found: Hour, *, around: bool) -> ParsedTime:
+def around_hour(cursor: Cursor, day: date, time: Hour, *, around: bool) -> ParsedTime:
     """The time around a moment of a day, which is exact as an end of a range."""
-    moment = cursor.calendar.minute(day, found.minute)
+    moment = cursor.calendar.minute(day, time.minute)
     margin = Duration(seconds=60 * MARGIN * (2 if around else 1))
     window = Window(start=cursor.calendar.shift(moment, -margin), stop=cursor.calendar.shift(moment, margin))
     return ParsedTime(window=window, instant=None if around else moment)

@@ -75,34 +75,32 @@ def _ago(cursor: Cursor) -> ParsedTime | None:
 
 
 def _length_ago(cursor: Cursor) -> ParsedTime | None:
-    found = length(cursor)
-    word = cursor.take("ago", "back", "earlier") if found is not None else ""
-    if found is None or not word:
+    span = length(cursor)
+    word = cursor.take("ago", "back", "earlier") if span is not None else ""
+    if span is None or not word:
         return None
     after = None if word == "ago" else NEVER
-    if found.unit in CLOCK:
-        return _clock_ago(cursor.calendar, found, after=after)
+    if span.unit in CLOCK:
+        return _clock_ago(cursor.calendar, span, after=after)
     step = cursor.lookup({"today": 0, "yesterday": -1}) if word == "ago" else None
     if step is not None:  # "a week ago yesterday" is one day
-        moment = cursor.calendar.shift(cursor.calendar.now, -found.duration)
+        moment = cursor.calendar.shift(cursor.calendar.now, -span.duration)
         day = cursor.calendar.day(moment) + step * ONE_DAY
         return whole_days(cursor, Days(day, day + ONE_DAY))
-    unit, today = found.unit, cursor.calendar.today
-    first = cursor.calendar.unit(unit, today, -found.most - found.slack).first
-    return whole_days(
-        cursor, Days(first, cursor.calendar.unit(unit, today, found.slack - found.count).stop), after=after
-    )
+    unit, today = span.unit, cursor.calendar.today
+    first = cursor.calendar.unit(unit, today, -span.most - span.slack).first
+    return whole_days(cursor, Days(first, cursor.calendar.unit(unit, today, span.slack - span.count).stop), after=after)
 
 
-def _clock_ago(calendar: Calendar, found: Length, *, after: frozenset[str] | None) -> ParsedTime:
+def _clock_ago(calendar: Calendar, span: Length, *, after: frozenset[str] | None) -> ParsedTime:
     """A moment with a margin of a quarter of how long ago it is: at least half the unit, at most half an hour."""
-    seconds = CLOCK[found.unit]
-    first = calendar.shift(calendar.now, Duration(seconds=-found.most * seconds))
-    last = calendar.shift(calendar.now, Duration(seconds=-found.count * seconds))
-    margin = min(max(found.count * seconds / 4, seconds / 2), 1800)
-    slack = timedelta(seconds=found.slack * seconds if found.slack else margin)
+    seconds = CLOCK[span.unit]
+    first = calendar.shift(calendar.now, Duration(seconds=-span.most * seconds))
+    last = calendar.shift(calendar.now, Duration(seconds=-span.count * seconds))
+    margin = min(max(span.count * seconds / 4, seconds / 2), 1800)
+    slack = timedelta(seconds=span.slack * seconds if span.slack else margin)
     window = Window(start=first - slack, stop=last + slack)
-    exact = not found.slack and first == last
+    exact = not span.slack and first == last
     return ParsedTime(window=window, instant=first if exact else None, after=after)
 
 
@@ -146,12 +144,12 @@ def _rolling(cursor: Cursor) -> ParsedTime | None:
     repeated = first_fitting(cursor, _last_repetitions) if which != "next" else None
     if repeated is not None:
         return repeated
-    found = first_fitting(cursor, length)
-    if found is None:
+    span = first_fitting(cursor, length)
+    if span is None:
         return _rolling_unit(cursor, article, which)
-    if not found.most or found.unit == "weekend":
+    if not span.most or span.unit == "weekend":
         return None
-    duration = found.duration
+    duration = span.duration
     window = rolling_window(cursor.calendar, -duration if which == "next" else duration)
     return ParsedTime(window=window, after=NEVER if cursor.sees("of") else None)
 
@@ -208,12 +206,12 @@ def _step_unit(cursor: Cursor, step: int) -> ParsedTime | None:
 
 
 def _step_cycle(cursor: Cursor, step: int) -> ParsedTime | None:
-    found = cyclic(cursor)
-    if found is None:
+    result = cyclic(cursor)
+    if result is None:
         return None
     verb = lower_case_verb(cursor)
     weekday = cursor.last().text in WEEKDAYS
-    days = pick(cursor.calendar, found[0], step, within="week" if weekday else "year")
+    days = pick(cursor.calendar, result[0], step, within="week" if weekday else "year")
     return None if days is None else whole_days(cursor, days, after=NEVER if verb else None)
 
 

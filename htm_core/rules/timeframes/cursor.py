@@ -150,11 +150,11 @@ class Cursor:
 @cache
 def _by_first_word(phrases: tuple[str, ...]) -> Mapping[str, Sequence[tuple[str, list[str]]]]:
     """The phrases of a rule with their words, by the first word, so that most are told apart by one look."""
-    found: dict[str, list[tuple[str, list[str]]]] = {}
+    by_word: dict[str, list[tuple[str, list[str]]]] = {}
     for phrase in phrases:
         words = phrase.split()
-        found.setdefault(words[0], []).append((phrase, words))
-    return found
+        by_word.setdefault(words[0], []).append((phrase, words))
+    return by_word
 
 
 def first_fitting(cursor: Cursor, *rules: Callable[[Cursor], T | None]) -> T | None:
@@ -162,9 +162,9 @@ def first_fitting(cursor: Cursor, *rules: Callable[[Cursor], T | None]) -> T | N
     place = cursor.place
     for rule in rules:
         cursor.place = place
-        found = rule(cursor)
-        if found is not None:
-            return found
+        result = rule(cursor)
+        if result is not None:
+            return result
     cursor.place = place
     return None
 

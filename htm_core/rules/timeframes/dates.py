@@ -131,20 +131,20 @@ def _weekday_and_date(cursor: Cursor) -> ParsedTime | None:
     name = cursor.last().raw
     cursor.take(",")
     cursor.take("the")
-    found = first_fitting(
+    time = first_fitting(
         cursor,
         _day_of_year,
         lambda cursor: iso(cursor) if (token := cursor.next("iso")) and len(token.text) == 10 else None,
         numeric_date,
     )
-    if found is None:
+    if time is None:
         day = cursor.ordinal() if cursor.next("ordinal") else None  # Friday the 13th
         if day is None:
             return None
         return latest(cursor, WeekdayOfMonth(weekday, day), name=f"{name} the {day}th", after=DAY_AFTER)
-    if first_day(cursor, found).weekday() != weekday:
-        raise InvalidInput(f"{first_day(cursor, found):%d %B %Y is a %A}, not a {name}")
-    return found
+    if first_day(cursor, time).weekday() != weekday:
+        raise InvalidInput(f"{first_day(cursor, time):%d %B %Y is a %A}, not a {name}")
+    return time
 
 
 def _day_of_year(cursor: Cursor) -> ParsedTime | None:
@@ -231,9 +231,9 @@ def _week(cursor: Cursor) -> ParsedTime | None:
     year = year_number(cursor) if year is None else year
     after = WEEK_AFTER if year is None else None
     this_year = cursor.calendar.today.isocalendar().year
-    for each in range(this_year, this_year - 8, -1) if year is None else (year,):
+    for candidate in range(this_year, this_year - 8, -1) if year is None else (year,):
         try:
-            first = date.fromisocalendar(each, number, 1)
+            first = date.fromisocalendar(candidate, number, 1)
         except ValueError:
             continue  # the year has no week 53
         if year is not None or first <= cursor.calendar.today:

@@ -82,26 +82,26 @@ def _between(cursor: Cursor) -> _Span | None:
 
 def _since(cursor: Cursor) -> _Span | None:
     word = cursor.take("ever since", "since", "from")
-    found = hour(cursor) if word else None
-    if found is None or (word == "from" and not cursor.take("onwards", "onward", "on")):
+    time = hour(cursor) if word else None
+    if time is None or (word == "from" and not cursor.take("onwards", "onward", "on")):
         return None
-    return _Span("since", found)
+    return _Span("since", time)
 
 
 def _bounded(cursor: Cursor) -> _Span | None:
     word = cursor.take("before", "until", "till", "up to", "by", "after", "later than", "earlier than", "prior to")
-    found = hour(cursor) if word else None
-    if found is None:
+    time = hour(cursor) if word else None
+    if time is None:
         return None
-    return _Span("after" if word in ("after", "later than") else "before", found)
+    return _Span("after" if word in ("after", "later than") else "before", time)
 
 
 def _at(cursor: Cursor) -> _Span | None:
     around = cursor.take(*AROUND)
     if not around:
         cursor.take("at")
-    found = hour(cursor)
-    return None if found is None else _Span("around" if around else "at", found)
+    time = hour(cursor)
+    return None if time is None else _Span("around" if around else "at", time)
 
 
 def _resolved(cursor: Cursor, span: _Span, day: DayPart) -> ParsedTime | None:

@@ -104,10 +104,10 @@ def _part_of_hour(cursor: Cursor) -> Length | None:
 def _half(cursor: Cursor) -> Length | None:
     """Read half a year, a half hour, one and a half years, a year and a half, 1.5 hours."""
     about = bool(cursor.take(*ABOUT))
-    found = first_fitting(cursor, _half_alone, _half_before_unit, _half_after_unit)
-    if found is None:
+    half = first_fitting(cursor, _half_alone, _half_before_unit, _half_after_unit)
+    if half is None:
         return None
-    whole, unit = found
+    whole, unit = half
     if unit not in _HALVES:
         return None
     smaller, in_whole, in_half, slack = _HALVES[unit]
@@ -148,10 +148,10 @@ def _whole(cursor: Cursor) -> Length | None:
     if about and unit == "year":  # to a few months, not to a year
         return Length(12 * many.count, "month", 12 * (many.most or many.count), FEW)
     times = 2 if weeks else 1
-    found = Length(many.count * times, unit, (many.most or many.count) * times, int(about or many.about))
+    result = Length(many.count * times, unit, (many.most or many.count) * times, int(about or many.about))
     if cursor.take("or two"):  # a day or two
-        return replace(found, most=2 * times)
-    return replace(found, slack=1) if cursor.take("or so") else found
+        return replace(result, most=2 * times)
+    return replace(result, slack=1) if cursor.take("or so") else result
 
 
 def _amounts(cursor: Cursor) -> Amount | None:

@@ -67,8 +67,8 @@ def _compact(cursor: Cursor) -> ParsedTime | None:
     if token is None or len(token.text) != 8 or int(token.text[:4]) not in _FOUR_DIGITS:
         return None
     cursor.place += 1
-    found = _day(cursor, int(token.text[:4]), int(token.text[4:6]), int(token.text[6:]))
-    return ParsedTime(window=found.window, after=NEVER)
+    time = _day(cursor, int(token.text[:4]), int(token.text[4:6]), int(token.text[6:]))
+    return ParsedTime(window=time.window, after=NEVER)
 
 
 def _parts(cursor: Cursor, count: int) -> tuple[list[str], str] | None:

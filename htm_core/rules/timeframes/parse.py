@@ -55,20 +55,20 @@ def extract(
     calendar = _calendar(now, week_start=week_start, timezone=timezone)
     if not isinstance(question, str):
         raise InvalidInput(f"question must be a text; got {type(question).__name__}. Pass the question as a str.")
-    found = find_time(question, calendar)
-    if found is None:
+    time = find_time(question, calendar)
+    if time is None:
         return question, (), None
-    return found.rest, _united(found.windows), found.expression
+    return time.rest, _united(time.windows), time.expression
 
 
 def extract_filter(
     question: str, *, now: datetime, week_start: WeekStart = "monday", timezone: tzinfo | None = None
 ) -> tuple[str, tuple[Window, ...], str | None]:
     """Like `extract`, but only a time at which what is asked for was said or happened (see `asked_time`)."""
-    found = asked_time(question, _calendar(now, week_start=week_start, timezone=timezone))
-    if found is None:
+    time = asked_time(question, _calendar(now, week_start=week_start, timezone=timezone))
+    if time is None:
         return question, (), None
-    return found.rest, _united(found.windows), found.expression
+    return time.rest, _united(time.windows), time.expression
 
 
 def _calendar(now: object, *, week_start: object, timezone: object) -> Calendar:
@@ -124,12 +124,12 @@ def _read(text: str, calendar: Calendar) -> Sequence[Window]:
         raise _refusal(text, f"it has more than {TIMEFRAME_LENGTH} characters")
     try:
         words = Cursor(tokens(_bare(text)), calendar=calendar)
-        found = phrase(words)
+        parsed = phrase(words)
     except ValueError as reason:  # InvalidInput from the grammar, or a date that Python's own calendar refuses
         raise _refusal(text, str(reason)) from reason
-    if found is None or not words.at_end:
+    if parsed is None or not words.at_end:
         raise _refusal(text, "it is not understood" if text.strip() else "it is empty; None searches all of time")
-    return found.windows
+    return parsed.windows
 
 
 def _bare(text: str) -> str:

@@ -86,8 +86,8 @@ def _duration_first(cursor: Cursor) -> Phrase | None:
     if not length:
         return None
     if not cursor.take("/", "..", "-"):
-        found = rolling_window(cursor.calendar, length)
-        return Phrase((window(found.start, found.stop),))
+        rolling = rolling_window(cursor.calendar, length)
+        return Phrase((window(rolling.start, rolling.stop),))
     time = _endpoint(cursor)
     if time is None or time.stop is None:
         return None
@@ -148,11 +148,11 @@ def _within_month(cursor: Cursor, month: int, first: int, last: int) -> Phrase:
 
 
 def _by_the_clock(cursor: Cursor) -> Phrase | None:
-    found = hours(cursor)
+    result = hours(cursor)
     # "3pm yesterday" may be an end of a range, which is read as one.
-    if found is None or cursor.take(*TO):
+    if result is None or cursor.take(*TO):
         return None
-    return Phrase((found[0].window,), plain=found[1])
+    return Phrase((result[0].window,), plain=result[1])
 
 
 def _between(cursor: Cursor) -> Phrase | None:
@@ -187,13 +187,13 @@ def _long_ago(cursor: Cursor) -> Phrase | None:
     "More" and "less" are exact; "at least" and "at most" include the whole day so long ago.
     """
     word = cursor.take(*COMPARISONS)
-    found = length(cursor) if word else None
+    span = length(cursor) if word else None
     age = word in AGES
-    if found is None or not (cursor.take("ago", "back", "old") or age):
+    if span is None or not (cursor.take("ago", "back", "old") or age):
         return None
     calendar = cursor.calendar
-    moment = calendar.shift(calendar.now, -found.duration)
-    if found.unit not in CLOCK and word in (*LEAST, *MOST):
+    moment = calendar.shift(calendar.now, -span.duration)
+    if span.unit not in CLOCK and word in (*LEAST, *MOST):
         day = calendar.day(moment)
         moment = calendar.at(day + ONE_DAY if word in LEAST else day)
     if word in MORE or word in LEAST:
@@ -204,10 +204,10 @@ def _long_ago(cursor: Cursor) -> Phrase | None:
 def _bare_length(cursor: Cursor) -> Phrase | None:
     """Read 7 days, 30d or within a week as the time until now; in a sentence that is no time."""
     cursor.take("within", "in under")
-    found = length(cursor)
-    if found is None or cursor.in_sentence or not cursor.at_end or not found.most or found.unit == "weekend":
+    span = length(cursor)
+    if span is None or cursor.in_sentence or not cursor.at_end or not span.most or span.unit == "weekend":
         return None
-    return Phrase((rolling_window(cursor.calendar, found.duration),), plain=False)
+    return Phrase((rolling_window(cursor.calendar, span.duration),), plain=False)
 
 
 def _endpoint(cursor: Cursor) -> ParsedTime | None:
@@ -262,8 +262,8 @@ def _since(cursor: Cursor) -> Phrase | None:
     time = _endpoint(cursor)
     if time is None or (word in ("from", "") and not cursor.take("onwards", "onward", *(["on"] if word else []))):
         return None
-    found = Window(start=time.start, stop=cursor.calendar.now + INSTANT)
-    return Phrase((found,), plain=word == "from" or time.plain("since"))
+    span = Window(start=time.start, stop=cursor.calendar.now + INSTANT)
+    return Phrase((span,), plain=word == "from" or time.plain("since"))
 
 
 def _after(cursor: Cursor) -> Phrase | None:

@@ -113,33 +113,33 @@ def asked_time(question: str, calendar: Calendar) -> FoundTime | None:
         return None
     words = read_words(question)
     asks = any(word.text == "?" for word in words)
-    for found in times_at(question, words, openings(words), calendar):
-        sentence = _sentence(words, found)
+    for time in times_at(question, words, openings(words), calendar):
+        sentence = _sentence(words, time)
         if asks and not any(word.text == "?" for word in sentence.after):
             continue  # it is in a statement before the question
         if not asks and sentence.before and sentence.before[0].text in _SUBJECTS:
             continue  # "I met Bob yesterday." asks for nothing
-        if _is_quoted(question, words, found) or _is_title(sentence):
+        if _is_quoted(question, words, time) or _is_title(sentence):
             continue
         if _is_denied(sentence):
-            instead = _instead(question, words, found, calendar)
+            instead = _instead(question, words, time, calendar)
             if instead is not None:
                 return instead
-        elif _is_past(found.windows, calendar) and _is_when(sentence):
-            return found
+        elif _is_past(time.windows, calendar) and _is_when(sentence):
+            return time
     return None
 
 
-def _sentence(words: Sequence[Token], found: FoundTime) -> _Sentence:
-    first, last = found.first, found.end
+def _sentence(words: Sequence[Token], time: FoundTime) -> _Sentence:
+    first, last = time.first, time.end
     while first and not _ends_sentence(words, first - 1):
         first -= 1
-    while last < len(words) and not (last > found.end and _ends_sentence(words, last - 1)):
-        if last == found.end and _ends_sentence(words, last):
+    while last < len(words) and not (last > time.end and _ends_sentence(words, last - 1)):
+        if last == time.end and _ends_sentence(words, last):
             last += 1
             break
         last += 1
-    return _Sentence(words[first : found.first], words[found.first : found.end], words[found.end : last])
+    return _Sentence(words[first : time.first], words[time.first : time.end], words[time.end : last])
 
 
 def _ends_sentence(words: Sequence[Token], place: int) -> bool:
@@ -149,10 +149,10 @@ def _ends_sentence(words: Sequence[Token], place: int) -> bool:
     return sign.text in _SENTENCE_END and (following is None or following.start > sign.stop)
 
 
-def _is_quoted(question: str, words: Sequence[Token], found: FoundTime) -> bool:
+def _is_quoted(question: str, words: Sequence[Token], time: FoundTime) -> bool:
     """True if a time stands in quotation marks: it is what was said then, and not when."""
-    before = question[: words[found.first].start]
-    return len(_QUOTES.findall(before)) % 2 == 1 and _QUOTES.search(question, words[found.end - 1].stop) is not None
+    before = question[: words[time.first].start]
+    return len(_QUOTES.findall(before)) % 2 == 1 and _QUOTES.search(question, words[time.end - 1].stop) is not None
 
 
 def _is_title(sentence: _Sentence) -> bool:
@@ -178,15 +178,15 @@ def _is_denied(sentence: _Sentence) -> bool:
     return any(word.text in _COMPARES for word in (*sentence.before, *sentence.after))
 
 
-def _instead(question: str, words: Sequence[Token], found: FoundTime, calendar: Calendar) -> FoundTime | None:
+def _instead(question: str, words: Sequence[Token], time: FoundTime, calendar: Calendar) -> FoundTime | None:
     """The time in "not last week but the week before", or in "not in May but in June"."""
-    first = found.first
+    first = time.first
     negation = next((place for place in range(first - 1, max(-1, first - 3), -1) if words[place].text == "not"), None)
-    place = found.end + (words[found.end : found.end + 1] != [] and words[found.end].text == ",")
+    place = time.end + (words[time.end : time.end + 1] != [] and words[time.end].text == ",")
     if negation is None or place >= len(words) or words[place].text not in ("but", "rather"):
         return None
     cursor = Cursor(words[place + 1 :], calendar=calendar, in_sentence=True)
-    windows = _neighbour(cursor, found.windows, calendar)
+    windows = _neighbour(cursor, time.windows, calendar)
     if windows is None:
         cursor = Cursor(words[place + 1 :], calendar=calendar, in_sentence=True)
         other = phrase(cursor)

@@ -117,8 +117,8 @@ def _inside(cycle: Cycle, around: Days) -> Days | None:
     length = (around.stop - around.first).days
     if length != 7 if isinstance(cycle, Weekly) else length not in (365, 366):
         return None
-    found = earliest_from(cycle, around.first)
-    return found if found is not None and found.first < around.stop else None
+    days = earliest_from(cycle, around.first)
+    return days if days is not None and days.first < around.stop else None
 
 
 def _part_of_longer(cursor: Cursor, time: ParsedTime) -> ParsedTime | None:
@@ -133,13 +133,13 @@ def _part_of_longer(cursor: Cursor, time: ParsedTime) -> ParsedTime | None:
         if rank is not None:
             part = _nth(cursor, days, rank)
             return None if part is None else whole_days(cursor, part)
-    found = cyclic(cursor)
-    if found is None:
+    result = cyclic(cursor)
+    if result is None:
         return None
-    weekly = isinstance(found[0], Weekly)
+    weekly = isinstance(result[0], Weekly)
     if not possessive and not word and not (weekly and cursor.last().text.endswith("day")):
         return None
-    inside = _inside(found[0], days)
+    inside = _inside(result[0], days)
     if inside is None:
         return None
     hours = cursor.lookup(PARTS) if weekly else None
@@ -470,11 +470,11 @@ def _bare_step_unit(cursor: Cursor, unit: Unit) -> ParsedTime | None:
 
 
 def _weekday_beside(cursor: Cursor) -> ParsedTime | None:
-    found = cyclic(cursor)
-    side = cursor.take("before", "after") if found is not None else ""
-    if found is None or not side:
+    result = cyclic(cursor)
+    side = cursor.take("before", "after") if result is not None else ""
+    if result is None or not side:
         return None
-    cycle = found[0]
+    cycle = result[0]
     base = first_fitting(cursor, by_the_calendar, lambda cursor: _bare_step_cycle(cursor, cycle))
     if base is None:
         return None

@@ -252,11 +252,11 @@ def times_at(question: str, words: Sequence[Token], places: Iterable[int], calen
                 continue
             reach = words[place : place + LONGEST]
             cursor = Cursor(reach, calendar=calendar, in_sentence=True)
-            found = phrase(cursor)
-            if found is not None and found.plain and not _continues_amount(words, place):
+            parsed = phrase(cursor)
+            if parsed is not None and parsed.plain and not _continues_amount(words, place):
                 end = place + cursor.place
                 start, stop = reach[0].start, cursor.last().stop
-                yield FoundTime(without(question, start, stop), found.windows, question[start:stop], place, end)
+                yield FoundTime(without(question, start, stop), parsed.windows, question[start:stop], place, end)
     except (ValueError, OverflowError):
         return
 

@@ -141,8 +141,8 @@ def find_validity(text: str, calendar: Callable[[], Calendar]) -> Validity | Non
     if not sentences or len(sentences) > MOST_SENTENCES or sentences[-1].rstrip().endswith("?"):
         return None
     at = calendar()
-    found = [each for sentence in sentences for each in _spans(sentence, at)]
-    return found[0] if len(found) == 1 else None
+    spans = [each for sentence in sentences for each in _spans(sentence, at)]
+    return spans[0] if len(spans) == 1 else None
 
 
 def read_validity(text: str, calendar: Calendar) -> Window | None:
@@ -152,20 +152,20 @@ def read_validity(text: str, calendar: Calendar) -> Window | None:
         return None
     try:
         cursor = Cursor(words, calendar=calendar, in_sentence=True)
-        found = _span(cursor, past=False)
+        window = _span(cursor, past=False)
     except (ValueError, OverflowError):
         return None
-    return found if cursor.at_end else None
+    return window if cursor.at_end else None
 
 
 def _sentences(text: str) -> list[str]:
     """The sentences of a text, each with the sign that ends it."""
-    found, start = [], 0
+    sentences, start = [], 0
     for end in _SENTENCE.finditer(text):
-        found.append(text[start : end.end()].strip())
+        sentences.append(text[start : end.end()].strip())
         start = end.end()
-    found.append(text[start:].strip())
-    return [each for each in found if _NAMES.search(each)]
+    sentences.append(text[start:].strip())
+    return [each for each in sentences if _NAMES.search(each)]
 
 
 def _spans(sentence: str, calendar: Calendar) -> Iterator[Validity]:
@@ -190,15 +190,15 @@ def _spans(sentence: str, calendar: Calendar) -> Iterator[Validity]:
         if not past and window.start is None and cursor.last().text == "now":
             continue  # "we have earned 450 until now" counts, and ends nothing
         end = place + cursor.place
-        said = sentence[word.start : cursor.last().stop].rstrip(".")
-        if not _lacks_a_year(cursor, said):
-            yield Validity(window, said)
+        written = sentence[word.start : cursor.last().stop].rstrip(".")
+        if not _lacks_a_year(cursor, written):
+            yield Validity(window, written)
 
 
-def _lacks_a_year(cursor: Cursor, said: str) -> bool:
+def _lacks_a_year(cursor: Cursor, written: str) -> bool:
     """True if a span that was read has a date that comes every year, and no year: "open until 31 March" may be of each."""
     read = [time for time, end in cursor.times.values() if time is not None and end <= cursor.place]
-    return any(isinstance(time.cycle, Yearly | Feast) for time in read) and not _YEAR.search(said)
+    return any(isinstance(time.cycle, Yearly | Feast) for time in read) and not _YEAR.search(written)
 
 
 def _length_of_both_ends(words: Sequence[Token], calendar: Calendar) -> int:
@@ -285,9 +285,9 @@ def _for_the_next(cursor: Cursor, *, past: bool) -> Window | None:
         return _window(calendar.now, calendar.at(calendar.unit(unit, calendar.today).stop))
     if not cursor.take("next", "coming", "following"):
         return None
-    found = length(cursor)
-    if found is not None:
-        return _window(calendar.now, calendar.shift(calendar.now, found.duration))
+    span = length(cursor)
+    if span is not None:
+        return _window(calendar.now, calendar.shift(calendar.now, span.duration))
     unit = cursor.unit()
     return None if unit is None else _window(calendar.now, calendar.shift(calendar.now, Duration.of(1, unit)))
 
@@ -345,14 +345,14 @@ def _until(cursor: Cursor, *, past: bool) -> Window | None:
     if not opener or (past and opener == "through"):  # "we drove through March"
         return None
     time = _endpoint(cursor, "until")
-    found = None if time is None else _resolved(cursor, time, past=past)
-    if found is None or found.stop is None:
+    resolved = None if time is None else _resolved(cursor, time, past=past)
+    if resolved is None or resolved.stop is None:
         return None
-    if time is not None and isinstance(time.cycle, Weekly) and found.stop == _tomorrow(cursor.calendar):
+    if time is not None and isinstance(time.cycle, Weekly) and resolved.stop == _tomorrow(cursor.calendar):
         return None  # "until Friday", said on a Friday: in some hours, or in a week
-    if not past and found.stop <= cursor.calendar.now and not cursor.has_digits(place):
+    if not past and resolved.stop <= cursor.calendar.now and not cursor.has_digits(place):
         return None  # the past one of a time that repeats, such as "mid January"
-    return _window(None, _without_days_after(cursor.calendar, time, found.stop))
+    return _window(None, _without_days_after(cursor.calendar, time, resolved.stop))
 
 
 def _without_days_after(calendar: Calendar, time: ParsedTime | None, stop: datetime) -> datetime:
@@ -371,11 +371,11 @@ def _ceiling(cursor: Cursor, *, past: bool) -> datetime | None:
     place = cursor.place
     cursor.take("and")
     time = _endpoint(cursor, "until") if cursor.take("until", "till", "through") else None
-    found = None if time is None else _resolved(cursor, time, past=past)
-    if found is None:
+    resolved = None if time is None else _resolved(cursor, time, past=past)
+    if resolved is None:
         cursor.place = place
         return None
-    return None if found.stop is None else _without_days_after(cursor.calendar, time, found.stop)
+    return None if resolved.stop is None else _without_days_after(cursor.calendar, time, resolved.stop)
 
 
 def _endpoint(cursor: Cursor, word: str) -> ParsedTime | None:

@@ -115,48 +115,48 @@ _COMPACT = re.compile(r"([0-9]+)([a-z]+)")
 
 def tokens(text: str) -> list[Token]:
     """Split a text into words, numbers, dates and signs; spaces, a possessive 's and the dot of "Jan." are dropped."""
-    found: list[Token] = []
+    pieces: list[Token] = []
     for match in _TOKEN.finditer(text):
-        if match.group() == "." and found and found[-1].stop == match.start() and found[-1].text in _ABBREVIATIONS:
-            found[-1] = _dotted(found[-1])
+        if match.group() == "." and pieces and pieces[-1].stop == match.start() and pieces[-1].text in _ABBREVIATIONS:
+            pieces[-1] = _dotted(pieces[-1])
         elif match.lastgroup == "meridiem":
-            found.append(_made("word", f"{match.group()[0]}m", match.start(), match.end()))
+            pieces.append(_made("word", f"{match.group()[0]}m", match.start(), match.end()))
         elif match.lastgroup == "word":
-            found.extend(_words(match))
+            pieces.extend(_words(match))
         else:
-            found.append(_token(match, match.lastgroup))  # type: ignore[arg-type]  # the groups are named for the kinds
-    return _with_thousands(text, found)
+            pieces.append(_token(match, match.lastgroup))  # type: ignore[arg-type]  # the groups are named for the kinds
+    return _with_thousands(text, pieces)
 
 
-def _with_thousands(text: str, found: list[Token]) -> list[Token]:
+def _with_thousands(text: str, pieces: list[Token]) -> list[Token]:
     """Make one number of "1,000" and of "1 000" where a unit of time follows."""
     joined: list[Token] = []
     place = 0
-    while place < len(found):
-        end = _end_of_thousands(text, found, place)
-        if end > place + 1 and end < len(found) and found[end].text in UNITS:
-            digits = "".join(token.text for token in found[place:end] if token.kind == "number")
-            start, stop = found[place].start, found[end - 1].stop
+    while place < len(pieces):
+        end = _end_of_thousands(text, pieces, place)
+        if end > place + 1 and end < len(pieces) and pieces[end].text in UNITS:
+            digits = "".join(token.text for token in pieces[place:end] if token.kind == "number")
+            start, stop = pieces[place].start, pieces[end - 1].stop
             joined.append(Token(kind="number", text=digits, raw=text[start:stop], start=start, stop=stop))
             place = end
         else:
-            joined.append(found[place])
+            joined.append(pieces[place])
             place += 1
     return joined
 
 
-def _end_of_thousands(text: str, found: list[Token], place: int) -> int:
+def _end_of_thousands(text: str, pieces: list[Token], place: int) -> int:
     """Where a number that is written in groups of three digits ends; the groups are joined by one sign throughout."""
-    first = found[place]
+    first = pieces[place]
     end = place + 1
     if first.kind != "number" or len(first.text) > 3 or first.text[0] == "0":
         return end
-    if place and (found[place - 1].kind == "number" or found[place - 1].text in MONTH_NAMES):
+    if place and (pieces[place - 1].kind == "number" or pieces[place - 1].text in MONTH_NAMES):
         return end
-    comma = end < len(found) and found[end].text == ","
-    while end + comma < len(found):
-        group = found[end + comma]
-        between = text[found[end - 1].stop : group.start]
+    comma = end < len(pieces) and pieces[end].text == ","
+    while end + comma < len(pieces):
+        group = pieces[end + comma]
+        between = text[pieces[end - 1].stop : group.start]
         if group.kind != "number" or len(group.text) != 3 or not (between == "," if comma else between.isspace()):
             break
         end += 1 + comma

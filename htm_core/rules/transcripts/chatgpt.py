@@ -83,7 +83,7 @@ def conversation(value: Mapping[str, Any], *, where: str) -> Iterator[Entry]:
     nodes = {str(key): node for key, node in value["mapping"].items() if isinstance(node, dict)}
     session, title = session_of(value), value.get("title")
     ids = {key: message_id(key, node) for key, node in nodes.items() if node.get("message")}
-    times = [found for node in nodes.values() if (found := time_of(node.get("message")))]
+    times = [moment for node in nodes.values() if (moment := time_of(node.get("message")))]
     latest = max(times) if times else lenient_time(value.get("update_time"))
     if not_to_be_remembered(value):
         yield Skip(NOT_TO_BE_REMEMBERED, where)
@@ -215,14 +215,14 @@ def canvas_of(recipient: Any, content: Mapping[str, Any]) -> tuple[str, str] | N
     if not isinstance(recipient, str) or not recipient.startswith(CANVAS):
         return None
     try:
-        said = json.loads(text_of(content)[0])
+        canvas = json.loads(text_of(content)[0])
     except (ValueError, RecursionError):
         return None
-    if not isinstance(said, dict):
+    if not isinstance(canvas, dict):
         return None
-    updates = [each for each in _listed(said.get("updates")) if isinstance(each, dict)]
+    updates = [each for each in _listed(canvas.get("updates")) if isinstance(each, dict)]
     whole = next((each.get("replacement") for each in updates if each.get("pattern") == ".*"), None)
-    text, name = said.get("content") or whole, said.get("name")
+    text, name = canvas.get("content") or whole, canvas.get("name")
     if not isinstance(text, str) or not text.strip():
         return None
     return (name if isinstance(name, str) and name else "canvas"), text

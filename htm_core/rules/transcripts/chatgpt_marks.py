@@ -35,13 +35,13 @@ def _name(parts: list[str]) -> str:
     if not parts:
         return ""
     try:
-        found = json.loads(parts[0])
+        value = json.loads(parts[0])
     except (ValueError, RecursionError):
         return parts[0]
-    if isinstance(found, list):
-        words = [each for each in found if isinstance(each, str)]
+    if isinstance(value, list):
+        words = [each for each in value if isinstance(each, str)]
         return words[1] if len(words) > 1 else words[0] if words else ""
-    return found if isinstance(found, str) else ""
+    return value if isinstance(value, str) else ""
 
 
 def _left_out(mark: re.Match[str]) -> str:

@@ -71,7 +71,7 @@ def _conversation(value: Any, *, where: str) -> Iterator[Entry]:
         raise InvalidInput(f'{where}: expected an object with "uuid" and "chat_messages"; {shown(value)} came')
     title = value.get("name")
     about = {"title": title} if isinstance(title, str) and title.strip() else {}
-    times = [found for each in messages if isinstance(each, dict) and (found := lenient_time(each.get("created_at")))]
+    times = [moment for each in messages if isinstance(each, dict) and (moment := lenient_time(each.get("created_at")))]
     latest = max(times) if times else lenient_time(value.get("updated_at"))
     known = {each["uuid"] for each in messages if isinstance(each, dict) and isinstance(each.get("uuid"), str)}
     if value.get("is_temporary"):
@@ -115,16 +115,16 @@ def _current(messages: list[Any], leaf: Any) -> list[int]:
     is_tree = any(isinstance(each, dict) and each.get("parent_message_uuid") for each in messages)
     if not is_tree:
         return list(range(len(messages)))
-    for number, each in enumerate(messages):
-        id = each.get("uuid") if isinstance(each, dict) else None
+    for number, message in enumerate(messages):
+        id = message.get("uuid") if isinstance(message, dict) else None
         if not isinstance(id, str) or id in places:
             strange.append(number)
             continue
-        parent = each.get("parent_message_uuid")
+        parent = message.get("parent_message_uuid")
         if parent not in ids and not (isinstance(parent, str) and parent.startswith(NO_MESSAGE)):
-            parent = None if parent is None and "parent_message_uuid" in each else last
+            parent = None if parent is None and "parent_message_uuid" in message else last
         places[id], parents[id] = number, parent if parent in ids else None
-        times[id] = lenient_time(each.get("created_at"))
+        times[id] = lenient_time(message.get("created_at"))
         last = id
     named = leaf if leaf in places else last_leaf(parents, times, places)
     path, _ = branch(parents, named)
@@ -159,7 +159,7 @@ def text_of(value: Mapping[str, Any]) -> tuple[str, str | None]:
     An artifact is the text that the model wrote into it.
     """
     blocks = [each for each in _listed(value, "content") if isinstance(each, dict)]
-    texts = [found for each in blocks if (found := _said(each)) is not None]
+    texts = [words for each in blocks if (words := _said(each)) is not None]
     if any(text.strip() for text in texts):
         return "\n\n".join(text for text in texts if text.strip()), None
     kinds = {str(each.get("type")) for each in blocks}
@@ -180,8 +180,8 @@ def _said(block: Mapping[str, Any]) -> str | None:
 
 
 def _listed(value: Mapping[str, Any], field: str) -> list[Any]:
-    found = value.get(field)
-    return found if isinstance(found, list) else []
+    entries = value.get(field)
+    return entries if isinstance(entries, list) else []
 
 
 def _file_of(attachment: Mapping[str, Any]) -> FileBlock:

@@ -162,8 +162,8 @@ def _line(value: Mapping[str, Any], *, where: str) -> TranscriptLine:
 
 
 def _attached(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = value.get("attachment")
-    return found if isinstance(found, dict) and found.get("type") == "queued_command" else {}
+    attachment = value.get("attachment")
+    return attachment if isinstance(attachment, dict) and attachment.get("type") == "queued_command" else {}
 
 
 def _entry(value: Mapping[str, Any], *, where: str) -> tuple[Turn | Skip, str]:
@@ -187,13 +187,13 @@ def _entry(value: Mapping[str, Any], *, where: str) -> tuple[Turn | Skip, str]:
     if reason := _skip_reason(value, message):
         return Skip(reason, where), OTHER
     content = message.get("content")
-    said = _said_to_tools(value, content) if kind == "user" else ""
+    reply = _said_to_tools(value, content) if kind == "user" else ""
     text, reason = _text_of(content, of_user=kind == "user")
-    if said and reason:
-        return _turn(value, message, kind, said, where=where), OTHER
+    if reply and reason:
+        return _turn(value, message, kind, reply, where=where), OTHER
     if reason:
         return Skip(reason, where), ANSWER if kind == "assistant" else OTHER
-    text = f"{said}\n\n{text}" if said else text
+    text = f"{reply}\n\n{text}" if reply else text
     return _turn(value, message, kind, text, where=where), PROMPT if kind == "user" else ANSWER
 
 
@@ -241,9 +241,9 @@ def _text_of(content: Any, *, of_user: bool) -> tuple[str, str | None]:
     known = [each for each in blocks if isinstance(each, dict)]
     spoken = [each for each in known if each.get("type") == "text" and not is_thought(each)]
     texts = [each["text"] for each in spoken if isinstance(each.get("text"), str)]
-    said = [found for text in texts if has_words(found := _typed(text) if of_user else text)]
-    if said:
-        return "\n\n".join(said), None
+    typed = [words for text in texts if has_words(words := _typed(text) if of_user else text)]
+    if typed:
+        return "\n\n".join(typed), None
     if any(text.strip() for text in texts):
         return "", WRITTEN_BY_PROGRAM
     kinds = {str(each.get("type")) for each in known}
@@ -272,13 +272,13 @@ def _typed(text: str) -> str:
 
 def _said_to_tools(value: Mapping[str, Any], content: Any) -> str:
     """Return what a user said by refusing a tool with a reason, or by answering the questions of one."""
-    said = list[str]()
+    replies = list[str]()
     for block in content if isinstance(content, list) else ():
         if isinstance(block, dict) and block.get("type") == "tool_result":
             text = _text_of(block.get("content"), of_user=False)[0]
             reason = text.partition(REASON)[2] if text.startswith(REFUSED) else ""
             if not reason.startswith(NOT_A_REASON):
-                said.append(reason.partition(NOTES_BEHIND)[0].strip())
+                replies.append(reason.partition(NOTES_BEHIND)[0].strip())
     result = value.get("toolUseResult")
     if (
         isinstance(result, dict)
@@ -288,11 +288,11 @@ def _said_to_tools(value: Mapping[str, Any], content: Any) -> str:
         notes = result.get("annotations")
         for question, answer in result["answers"].items():
             note = notes.get(question) if isinstance(notes, dict) else None
-            given = answer if isinstance(answer, list) else [answer]
-            said += [each.strip() for each in given if isinstance(each, str)]
+            choices = answer if isinstance(answer, list) else [answer]
+            replies += [each.strip() for each in choices if isinstance(each, str)]
             if isinstance(note, dict) and isinstance(note.get("notes"), str):
-                said.append(note["notes"].strip())
-    return "\n".join(each for each in said if each)
+                replies.append(note["notes"].strip())
+    return "\n".join(each for each in replies if each)
 
 
 def _only_queued(queue: list[tuple[str, Mapping[str, Any]]], tree: Tree) -> Iterator[TranscriptLine]:
@@ -304,7 +304,7 @@ def _only_queued(queue: list[tuple[str, Mapping[str, Any]]], tree: Tree) -> Iter
     waiting: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
     attached, prompts = tree.said_by_users(QUEUED), tree.said_by_users(PROMPT)
     ids = Occurrences(FORMAT)
-    queue = sorted(queue, key=lambda each: str(each[1].get("timestamp") or ""))
+    queue = sorted(queue, key=lambda item: str(item[1].get("timestamp") or ""))
     for where, value in queue:
         session, operation = str(value.get("sessionId") or ""), value.get("operation")
         held = waiting.setdefault(session, [])

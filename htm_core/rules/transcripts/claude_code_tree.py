@@ -84,11 +84,11 @@ class Tree:
 
     def said_by_users(self, kind: str) -> Copies:
         """The texts of users that were added so far, in lines of a kind."""
-        found = Copies()
+        copies = Copies()
         for line in self._lines:
             if isinstance(line.entry, Turn) and line.kind == kind and line.entry.role == "user":
-                found.add(line.entry.session, line.entry.content, line.at)
-        return found
+                copies.add(line.entry.session, line.entry.content, line.at)
+        return copies
 
     def latest(self) -> datetime | None:
         """When something was said last, whether it holds or not."""
@@ -128,7 +128,7 @@ class Tree:
             if line.aside:
                 continue
             if line.id is None:
-                place = bisect_right(timed, line.at, key=lambda each: each[0]) if line.at is not None else 0
+                place = bisect_right(timed, line.at, key=lambda item: item[0]) if line.at is not None else 0
                 parents[key] = timed[place - 1][2] if place else last
                 continue
             if line.parent in self._by_id and line.parent != key:
@@ -155,14 +155,14 @@ class Tree:
             # A stack and no recursion: a tree may be as deep as its file is long.
             waiting = [(each, place) for each in reversed(children[place]) if each not in on_path]
             while waiting:
-                each, parent = waiting.pop()
-                if each in on_path or each in gone:
+                reached, parent = waiting.pop()
+                if reached in on_path or reached in gone:
                     continue
-                if _stays(each, parent, lines, children):
-                    order.append(each)
-                    waiting += [(child, each) for child in reversed(children[each])]
+                if _stays(reached, parent, lines, children):
+                    order.append(reached)
+                    waiting += [(child, reached) for child in reversed(children[reached])]
                     continue
-                below = [each]
+                below = [reached]
                 while below:
                     one = below.pop()
                     if one not in gone:

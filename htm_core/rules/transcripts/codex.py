@@ -92,9 +92,9 @@ class _Session:
         )
         self.said, self.name = True, id if isinstance(id, str) and id else self.name
         branch = git.get("branch") if isinstance(git, dict) else None
-        for what, found in (("cwd", payload.get("cwd")), ("branch", branch)):
-            if isinstance(found, str) and found:
-                self.about[what] = found
+        for what, value in (("cwd", payload.get("cwd")), ("branch", branch)):
+            if isinstance(value, str) and value:
+                self.about[what] = value
 
 
 @dataclass(slots=True)
@@ -102,16 +102,18 @@ class _Known:
     """Messages of users, rolled back or not: the words, and in which order."""
 
     words: set[str] = field(default_factory=set)
-    said: list[tuple[int, str]] = field(default_factory=list)
+    numbered: list[tuple[int, str]] = field(default_factory=list)
 
     def add(self, number: int, words: str) -> None:
         """Note what the entry of this number says."""
         self.words.add(words)
-        self.said.append((number, words))
+        self.numbered.append((number, words))
 
     def has(self, number: int, words: str) -> bool:
         """True if a message has these words, or one near the entry of this number has more or less of them."""
-        near = self.said[bisect_left(self.said, (number - NEAR,)) : bisect_right(self.said, (number + NEAR,))]
+        near = self.numbered[
+            bisect_left(self.numbered, (number - NEAR,)) : bisect_right(self.numbered, (number + NEAR,))
+        ]
         return words in self.words or any(words in each or each in words for _, each in near)
 
 
@@ -165,12 +167,12 @@ def _roll_back(entries: list[Turn | Skip], turns: Any, answers: Collection[int])
     users = (at for at, each in enumerate(entries) if isinstance(each, Turn) and each.role == "user")
     starts = [at for at in users if at not in answers]
     for at in range(starts[-turns] if 0 < turns <= len(starts) else 0 if turns > 0 else len(entries), len(entries)):
-        each = entries[at]
-        if isinstance(each, Turn):
-            gone.add(each.id or "")
-            entries[at] = Skip(TAKEN_BACK, each.where)
-        elif each.reason == "a note of the program":  # an event of the same turn
-            entries[at] = Skip(TAKEN_BACK, each.where)
+        entry = entries[at]
+        if isinstance(entry, Turn):
+            gone.add(entry.id or "")
+            entries[at] = Skip(TAKEN_BACK, entry.where)
+        elif entry.reason == "a note of the program":  # an event of the same turn
+            entries[at] = Skip(TAKEN_BACK, entry.where)
     return gone
 
 
@@ -178,20 +180,20 @@ def _only_heard(
     entries: list[Turn | Skip], number: int, text: str, session: _Session, known: _Known, *, time: Any, where: str
 ) -> None:
     """Take a user's words from an event where no message has them."""
-    said = _asked(_after_context(text)).strip()
+    words = _asked(_after_context(text)).strip()
     unknown = isinstance(entries[number], Skip) and entries[number].reason != TAKEN_BACK  # type: ignore[union-attr]
-    if not unknown or session.of_subagent or not has_words(said) or said.startswith(WRITTEN):
+    if not unknown or session.of_subagent or not has_words(words) or words.startswith(WRITTEN):
         return
-    if known.has(number, said):
+    if known.has(number, words):
         return
-    known.words.add(said)
+    known.words.add(words)
     try:
         at = iso_time(time, where=where)
     except InvalidInput:
         at = None
     entries[number] = Turn(
-        where=where, session=session.name, content=said, role="user", at=at,
-        id=session.ids.id(time, "user", said), metadata=dict(session.about),
+        where=where, session=session.name, content=words, role="user", at=at,
+        id=session.ids.id(time, "user", words), metadata=dict(session.about),
     )  # fmt: skip
 
 
@@ -243,22 +245,22 @@ def _answered(payload: Mapping[str, Any], session: _Session) -> str:
     if kind != "function_call_output" or call not in session.secrets:
         return ""
     answers = _object(payload.get("output")).get("answers")
-    given = [
+    replies = [
         each.get("answers")
         for id, each in (answers.items() if isinstance(answers, dict) else ())
         if isinstance(each, dict) and id not in session.secrets[call]
     ]
-    texts = [text for each in given if isinstance(each, list) for text in each if isinstance(text, str)]
-    return "\n".join(said for text in texts if (said := text.removeprefix(NOTE).strip()))
+    texts = [text for each in replies if isinstance(each, list) for text in each if isinstance(text, str)]
+    return "\n".join(reply for text in texts if (reply := text.removeprefix(NOTE).strip()))
 
 
 def _object(text: Any) -> Mapping[str, Any]:
     """An object that a text holds as JSON; empty for anything else."""
     try:
-        found = json.loads(text) if isinstance(text, str) else None
+        value = json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError):
-        found = None
-    return found if isinstance(found, dict) else {}
+        value = None
+    return value if isinstance(value, dict) else {}
 
 
 def _text_of(content: Any) -> tuple[str, str | None]:
@@ -267,9 +269,9 @@ def _text_of(content: Any) -> tuple[str, str | None]:
     spoken = [each for each in blocks if isinstance(each, dict) and not is_thought(each)]
     texts = [each["text"] for each in spoken if isinstance(each.get("text"), str)]
     after = [_after_context(text) for text in texts]
-    said = [_asked(text) for text in after if has_words(text) and not text.lstrip().startswith(WRITTEN)]
-    if said:
-        return "\n\n".join(said), None
+    typed = [_asked(text) for text in after if has_words(text) and not text.lstrip().startswith(WRITTEN)]
+    if typed:
+        return "\n\n".join(typed), None
     return "", "written by the program" if any(text.strip() for text in texts) else "no text in it"
 
 

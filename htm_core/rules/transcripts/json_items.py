@@ -38,18 +38,18 @@ class _Text:
         """Read on, so that at least `wanted` characters more are held unless the text ends."""
         parts, got = [self.held[self.at :]], 0
         while got < wanted and not self.ended:
-            said = self._read(PART)
-            self.ended = not said
-            if self._first and said.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            chunk = self._read(PART)
+            self.ended = not chunk
+            if self._first and chunk.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
                 self._decode = codecs.getincrementaldecoder("utf-16")("strict")
             self._first = False
             try:
-                parts.append(self._decode.decode(said, final=self.ended))
+                parts.append(self._decode.decode(chunk, final=self.ended))
             except UnicodeDecodeError as error:
                 raise InvalidInput(
                     f"{self.name}: expected UTF-8; other bytes came after byte {self.bytes + error.start:,}. Save it as UTF-8."
                 ) from None
-            self.bytes += len(said)
+            self.bytes += len(chunk)
             got += len(parts[-1])
         self.held, self.at = "".join(parts), 0
 
@@ -104,9 +104,9 @@ def _item(text: _Text, scan: json.JSONDecoder, *, where: str) -> Any:
         except json.JSONDecodeError as error:
             broken = error.pos < len(text.held) - _NEAR_END and not error.msg.startswith(_UNFINISHED)
             if text.ended or broken:
-                said = "it ends too early" if text.ended and not broken else error.msg
+                reason = "it ends too early" if text.ended and not broken else error.msg
                 raise BrokenList(
-                    f"{where}: expected JSON; {said}. The file is broken or was cut off: download or copy it again."
+                    f"{where}: expected JSON; {reason}. The file is broken or was cut off: download or copy it again."
                 ) from None
         except (ValueError, RecursionError) as error:
             raise BrokenList(f"{where}: expected plain JSON; {error}. Fix or remove that place.") from None

@@ -85,8 +85,8 @@ def _message(value: Any, ids: Occurrences, *, session: str, where: str) -> Turn 
             f'{where}: expected a ChatMessage with "role" and "blocks"; {shown(value)} came. Persist it again with LlamaIndex.'
         )
     text, without_text = text_of(value)
-    said = str(value.get("role") or "user").lower()
-    role = ROLES.get(said) or role_of(said)
+    speaker = str(value.get("role") or "user").lower()
+    role = ROLES.get(speaker) or role_of(speaker)
     extra = {field: found for field, found in object_field(value, "additional_kwargs", where=where).items() if found}
     others = {field: found for field, found in value.items() if field not in FIELDS and found}
     files = () if role == "system" else tuple(documents_in(value.get("blocks")))
@@ -98,8 +98,8 @@ def _message(value: Any, ids: Occurrences, *, session: str, where: str) -> Turn 
         session=session,
         content=text,
         role=role,
-        name=None if role else said,
-        id=ids.id(session, said, text or named(files)),
+        name=None if role else speaker,
+        id=ids.id(session, speaker, text or named(files)),
         metadata={**extra, **others, **({"parts_without_text": without_text} if without_text else {})},
         files=files,
     )
@@ -132,11 +132,11 @@ def _store(value: Any) -> Mapping[str, Any] | None:
         except (ValueError, RecursionError):
             return None
     value = inner if isinstance(inner, dict) else value
-    found = value.get("store")
-    is_store = isinstance(found, dict) and (
-        value.get("class_name") == "SimpleChatStore" or all(map(_listed, found.values()))
+    store = value.get("store")
+    is_store = isinstance(store, dict) and (
+        value.get("class_name") == "SimpleChatStore" or all(map(_listed, store.values()))
     )
-    return found if is_store else None
+    return store if is_store else None
 
 
 def _listed(value: Any) -> bool:

@@ -62,5 +62,5 @@ def _memory(value: Any, *, where: str) -> Turn:
 
 
 def _listed(value: Any) -> list[Any]:
-    found = next((value[name] for name in LISTS if name in value), None) if isinstance(value, Mapping) else None
-    return found if isinstance(found, list) else []
+    items = next((value[name] for name in LISTS if name in value), None) if isinstance(value, Mapping) else None
+    return items if isinstance(items, list) else []

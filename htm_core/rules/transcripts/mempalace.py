@@ -35,8 +35,8 @@ def place_of(draft: Draft) -> tuple[str, str]:
     return _name(about.get("wing"), what="room"), _name(about.get("room"), what="drawer")
 
 
-def _name(given: object, *, what: str) -> str:
-    name = _NOT_IN_NAMES.sub("_", str(given or ""))[:MAX_NAME_LENGTH].strip(" .+@(&'-_")
+def _name(value: object, *, what: str) -> str:
+    name = _NOT_IN_NAMES.sub("_", str(value or ""))[:MAX_NAME_LENGTH].strip(" .+@(&'-_")
     try:
         return check_place_name(name, what=what)
     except InvalidInput:

@@ -102,10 +102,10 @@ def read(
             else (format, READERS[format](content, name))
         )
     left_out, now = Omissions(), list[Conversation]()
-    found = tuple(drafts(entries, format=known, skip=left_out.add, attach=attach, follow=now.append, longest=longest))
+    kept = tuple(drafts(entries, format=known, skip=left_out.add, attach=attach, follow=now.append, longest=longest))
     return Transcript(
         format=known,
-        drafts=found,
+        drafts=kept,
         reasons=dict(left_out.reasons),
         examples=tuple(left_out.examples),
         conversations=tuple(now),
@@ -221,10 +221,10 @@ def parsed(content: str, *, name: str, as_far: bool = False) -> tuple[str, Entri
 def whole_part(content: str, name: str) -> list[Any]:
     """The items of a list that is broken, up to where it is, and the error that says so; raises it if there are none."""
     text = io.BytesIO(content.encode("utf-8", "surrogatepass"))
-    found = list(whole_items(items(text.read, name, scan=PLAIN_JSON)))
-    if found and isinstance(found[0], InvalidInput):
-        raise found[0]
-    return found
+    whole = list(whole_items(items(text.read, name, scan=PLAIN_JSON)))
+    if whole and isinstance(whole[0], InvalidInput):
+        raise whole[0]
+    return whole
 
 
 def json_lines(lines: Iterable[str | bytes], name: str) -> Iterator[Turn | Skip]:
@@ -301,17 +301,17 @@ def record(value: Any, *, where: str, session: str) -> Turn | Skip:
 
 def text_field(value: Mapping[str, Any], field: str, *, where: str) -> str | None:
     """A field that must be text; None if it is missing."""
-    found = value.get(field)
-    if found is not None and not isinstance(found, str):
-        raise InvalidInput(f"{where}: expected {field!r} to be text; {shown(found)} came. Put it in quotes.")
-    return found
+    text = value.get(field)
+    if text is not None and not isinstance(text, str):
+        raise InvalidInput(f"{where}: expected {field!r} to be text; {shown(text)} came. Put it in quotes.")
+    return text
 
 
 def name_field(value: Mapping[str, Any], field: str, *, where: str) -> str | None:
     """A field that must be text or a whole number; None if it is missing or empty."""
-    found = value.get(field)
-    if isinstance(found, int) and not isinstance(found, bool):
-        return str(found)
+    name = value.get(field)
+    if isinstance(name, int) and not isinstance(name, bool):
+        return str(name)
     return text_field(value, field, where=where) or None
 
 
@@ -329,10 +329,10 @@ def text_lines(content: str, name: str) -> Iterator[Turn | Skip]:
     """Read "Name: text" lines; a line without a name continues the turn before it."""
     turn: tuple[int, str, list[str]] | None = None
     for number, line in enumerate(content.split("\n"), 1):
-        found = SPEAKER.fullmatch(line.strip())
-        if found:
+        match = SPEAKER.fullmatch(line.strip())
+        if match:
             yield from spoken(turn, name)
-            turn = number, found["name"].strip(), [found["content"]]
+            turn = number, match["name"].strip(), [match["content"]]
         elif turn:
             turn[2].append(line.rstrip())
         elif line.strip():

@@ -45,33 +45,33 @@ class TableColumns:
     zone: tzinfo | None = None
 
 
-def columns_of(columns: Sequence[str], given: Mapping[str, str], *, name: str, zone: tzinfo | None) -> TableColumns:
-    """Find out which column holds what; `given` says it for some fields. Raises `InvalidInput` when no column holds the text."""
+def columns_of(columns: Sequence[str], named: Mapping[str, str], *, name: str, zone: tzinfo | None) -> TableColumns:
+    """Find out which column holds what; `named` says it for some fields. Raises `InvalidInput` when no column holds the text."""
     listed = ", ".join(repr(each) for each in columns[:20]) + (", …" if len(columns) > 20 else "")
-    found: dict[str, str] = {}
-    for said, column in given.items():
-        field = SAME.get(said, said)
+    chosen: dict[str, str] = {}
+    for alias, column in named.items():
+        field = SAME.get(alias, alias)
         if field not in COLUMNS:
             raise InvalidInput(
                 f"--column: expected one of the fields {', '.join(COLUMNS)}, or by the names of JSON {', '.join(SAME)}; got "
-                f"{said!r:.80}"
+                f"{alias!r:.80}"
             )
         if column not in columns:
-            raise InvalidInput(f"{name}: expected the column {column!r:.80} for {said}; the columns are {listed}")
-        if found.setdefault(field, column) != column:
-            other = next(each for each in given if each != said and SAME.get(each, each) == field)
-            raise InvalidInput(f"--column: expected {other} or {said}, which are one field, got both; leave one out")
+            raise InvalidInput(f"{name}: expected the column {column!r:.80} for {alias}; the columns are {listed}")
+        if chosen.setdefault(field, column) != column:
+            other = next(each for each in named if each != alias and SAME.get(each, each) == field)
+            raise InvalidInput(f"--column: expected {other} or {alias}, which are one field, got both; leave one out")
     for field, names in COLUMNS.items():
-        free = {_plain(each): each for each in reversed(columns) if each not in found.values()}
+        free = {_plain(each): each for each in reversed(columns) if each not in chosen.values()}
         match = next((free[each] for each in names if each in free), None)
-        if field not in found and match is not None:
-            found[field] = match
-    if "text" not in found:
+        if field not in chosen and match is not None:
+            chosen[field] = match
+    if "text" not in chosen:
         raise InvalidInput(
             f"{name}: expected a column with the text, called text, content, message or body; the columns are {listed}. Name it "
             "with --column text=COLUMN"
         )
-    return TableColumns(found, zone)
+    return TableColumns(chosen, zone)
 
 
 def turns(
@@ -93,13 +93,13 @@ def _turn(row: Mapping[str, Any], columns: TableColumns, ids: Occurrences, *, wh
     text = of["text"]
     if text is None or (isinstance(text, float) and math.isnan(text)) or not str(text).strip():
         return Skip("no text in it", where)
-    said, who, session = _words(of.get("role")), _words(of.get("user")), _words(of.get("session")) or name
-    role = role_of(said)
+    label, who, session = _words(of.get("role")), _words(of.get("user")), _words(of.get("session")) or name
+    role = role_of(label)
     at = _time(of.get("time"), columns.zone, where=where)
     used = set(columns.fields.values())
     rest = {column: json_value(value) for column, value in row.items() if column not in used and not _missing(value)}
     title = {"title": _words(of.get("title"))} if _words(of.get("title")) else {}
-    speaker = who or (said if role is None else None)
+    speaker = who or (label if role is None else None)
     return Turn(
         where=where,
         session=session,
@@ -107,7 +107,7 @@ def _turn(row: Mapping[str, Any], columns: TableColumns, ids: Occurrences, *, wh
         role=role,
         name=speaker,
         at=at,
-        id=_words(of.get("id")) or ids.id(session, said, who, str(text), None if at is None else at.isoformat()),
+        id=_words(of.get("id")) or ids.id(session, label, who, str(text), None if at is None else at.isoformat()),
         metadata={**rest, **_metadata(of.get("metadata"), columns), **title},
     )
 

@@ -106,7 +106,7 @@ Attach: TypeAlias = Callable[[Sequence[FileBlock], Source], Sequence[Attachment]
 
 def texts_of(blocks: Sequence[FileBlock], source: Source) -> list[Attachment]:
     """Those of a message's files that are texts; PDFs are read by whoever may start a process."""
-    found: list[Attachment] = []
+    attachments: list[Attachment] = []
     for block in blocks:
         data, media_type = block.decoded()
         try:
@@ -115,8 +115,8 @@ def texts_of(blocks: Sequence[FileBlock], source: Source) -> list[Attachment]:
             continue
         if text.strip() and not text.startswith("%PDF-"):
             name = None if block.name is None else legible(block.name)
-            found.append(Attachment(text=text, name=name, media_type=media_type, source=source))
-    return found
+            attachments.append(Attachment(text=text, name=name, media_type=media_type, source=source))
+    return attachments
 
 
 def drafts(
@@ -145,19 +145,19 @@ def drafts(
                 follow(entry)
             continue
         try:
-            found = _draft_or_skip(entry, seen, positions, format=format, attach=attach, longest=longest)
+            result = _draft_or_skip(entry, seen, positions, format=format, attach=attach, longest=longest)
         except InvalidInput as error:
             if longest is None:
                 raise
-            found = not_understood(error, where=entry.where)
-        if isinstance(found, Draft):
-            yield found
-            positions[found.session or ""] += 1
-        elif longest is None and found.reason == NOT_UNDERSTOOD and format in STRICT:
-            between = ", " if found.detail.startswith(_WITHIN_A_LINE) else ": "
-            raise InvalidInput(f"{found.where}{between}{found.detail}")
+            result = not_understood(error, where=entry.where)
+        if isinstance(result, Draft):
+            yield result
+            positions[result.session or ""] += 1
+        elif longest is None and result.reason == NOT_UNDERSTOOD and format in STRICT:
+            between = ", " if result.detail.startswith(_WITHIN_A_LINE) else ": "
+            raise InvalidInput(f"{result.where}{between}{result.detail}")
         elif skip is not None:
-            skip(found)
+            skip(result)
 
 
 def _draft_or_skip(
@@ -177,13 +177,13 @@ def _draft_or_skip(
         return Skip("a model's notes or reasoning", entry.where)
     if is_repeat(entry, seen):
         return Skip("the same id and words again", entry.where)
-    found = draft(entry, format=format, position=positions[storable(entry.session)], attach=attach)
+    result = draft(entry, format=format, position=positions[storable(entry.session)], attach=attach)
     if longest is not None:
         try:
-            _check_storable(found, longest=longest)
+            _check_storable(result, longest=longest)
         except InvalidInput as error:
             return Skip(NOT_STORED, entry.where, str(error))
-    return found
+    return result
 
 
 def _check_storable(draft: Draft, *, longest: int) -> None:
@@ -215,10 +215,10 @@ def draft(turn: Turn, *, format: str, position: int, attach: Attach = texts_of) 
 
     The payload is the original in UTF-8, with lone surrogates encoded as they are ("surrogatepass").
     """
-    said = with_line_feeds(turn.content)  # what an editor or git makes of line ends does not make another text
+    text = with_line_feeds(turn.content)  # what an editor or git makes of line ends does not make another text
     words = with_line_feeds(words_of(turn))
     content = storable(words if has_words(words) else named(turn.files))
-    exact = None if said in (content, "") else turn.content.encode("utf-8", "surrogatepass")
+    exact = None if text in (content, "") else turn.content.encode("utf-8", "surrogatepass")
     return Draft(
         content=content,
         id=storable(turn.id) if turn.id is not None else fingerprint(turn, format=format, position=position),
@@ -298,10 +298,12 @@ def role_of(word: object) -> str | None:
 
 def object_field(value: Mapping[str, Any], field: str, *, where: str) -> Mapping[str, Any]:
     """A field that must be an object; missing and null are empty."""
-    found = value.get(field)
-    if found is not None and not isinstance(found, dict):
-        raise InvalidInput(f"{where}: expected {field!r} to be an object; {shown(found)} came. Fix it or leave it out.")
-    return found or {}
+    mapping = value.get(field)
+    if mapping is not None and not isinstance(mapping, dict):
+        raise InvalidInput(
+            f"{where}: expected {field!r} to be an object; {shown(mapping)} came. Fix it or leave it out."
+        )
+    return mapping or {}
 
 
 def iso_time(value: object, *, where: str, what: str = "field") -> datetime | None:

@@ -124,9 +124,9 @@ class _Transcript(_Layout):
 
     def __init__(self, best: Sequence[Item], timezone: tzinfo) -> None:
         super().__init__(best)
-        said = [_said(item) for item in best]
-        shown = {each: _speaker(*each) for each in set(said)}
-        self._speakers = [shown[each] for each in said]
+        spoken = [_said(item) for item in best]
+        shown = {each: _speaker(*each) for each in set(spoken)}
+        self._speakers = [shown[each] for each in spoken]
         # A bracket is looked for first: most texts have none.
         labelled = any(self._speakers)
         self._contents = [
@@ -153,9 +153,9 @@ class _Transcript(_Layout):
             session = best[at].session if speakers[at] is not None else None
             conversations.setdefault(at if session is None else session, []).append(at)
         place = self._place.__getitem__
-        found = [at for group in conversations.values() for at in sorted(group, key=place)]
-        self._arranged = (list(chosen), found)
-        return found
+        ordered = [at for group in conversations.values() for at in sorted(group, key=place)]
+        self._arranged = (list(chosen), ordered)
+        return ordered
 
     def texts(self, chosen: Sequence[int]) -> list[str]:
         """Each with a label where day or speaker changes. Nothing is labelled before the first message."""
@@ -174,15 +174,15 @@ class _Transcript(_Layout):
         """Chosen ranks in the order of the text, each with its label or an empty one."""
         days, speakers = self._days, self._speakers
         last: tuple[str | None, str | None] = (None, None)  # the day and the speaker that the last label named
-        found = []
+        labelled = []
         for at in self.arranged(chosen):
             named, text = (days[at], speakers[at]), ""
             if named != last and (named[1] is not None or last != (None, None)):
                 parts = [named[0] if named[0] != last[0] or named[1] is None else None, named[1]]
                 text = f"[{' '.join(part for part in parts if part) or 'note'}] "
                 last = named
-            found.append((text, at))
-        return found
+            labelled.append((text, at))
+        return labelled
 
     def _when(self, at: int) -> tuple[float, int, int]:
         item = self._best[at]

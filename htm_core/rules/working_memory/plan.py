@@ -118,8 +118,8 @@ class PlanBuilder:
             victims = self._candidates.covering(deficit, besides=None, below=below)
             if victims is None:
                 break
-            for each in victims:
-                self._evict(each)
+            for victim in victims:
+                self._evict(victim)
             self.room -= sizes[item.id]
             came += 1
         self.refused += [Refusal(item=item, reason="no room") for item in fitting[came:]]
@@ -204,8 +204,8 @@ class _Candidates:
             if key is not None:
                 taken.append(key)
             if key is None or item is None or (below is not None and key > below):
-                for each in taken:
-                    self._offer(each)
+                for candidate in taken:
+                    self._offer(candidate)
                 return None
             deficit -= item.tokens
         return taken
