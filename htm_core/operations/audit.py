@@ -33,8 +33,8 @@ def entries(
     before: str | None,
 ) -> list[AuditEntry]:
     """Entries, newest first."""
-    given = {"user": user, "session": session, "key": key}
-    about = [(what, validation.normal_name(name, what=what)) for what, name in given.items() if name is not None]
+    names = {"user": user, "session": session, "key": key}
+    about = [(what, validation.normal_name(name, what=what)) for what, name in names.items() if name is not None]
     if len(about) > 1:
         raise InvalidInput(f"expected at most one of user, session and key, got {len(about)}")
     if scope not in (None, "user", "tenant"):
@@ -64,11 +64,11 @@ def verify(engine: Engine, digests: Sequence[str]) -> AuditReport:
         )
     with engine.looking(everybody=True) as connection:
         problems = store.problems(connection)
-        found = store.found(connection, digests)
+        known = store.found(connection, digests)
         count = store.size(connection)
-    said = [_PROBLEMS[row["problem"]].format(seq=row["seq"], chain=row["chain"]) for row in problems]
-    said += [f"no entry has the digest {each}" for each in digests if each not in found]
-    return AuditReport(entries=count, problems=tuple(said))
+    messages = [_PROBLEMS[row["problem"]].format(seq=row["seq"], chain=row["chain"]) for row in problems]
+    messages += [f"no entry has the digest {each}" for each in digests if each not in known]
+    return AuditReport(entries=count, problems=tuple(messages))
 
 
 def _entry(row: dict[str, Any]) -> AuditEntry:

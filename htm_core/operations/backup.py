@@ -263,21 +263,23 @@ def _check_document(row: Mapping[str, Any], collections: Mapping[str, int | None
         if row["uid"] != str(document_id(row["collection"], row["namespace"], row["id"])):
             raise ValueError("its uid is not that of its collection, namespace and id")
         for passage in row["passages"] or []:
-            given = [vector for vector in (passage["embedding"], passage["exact"]) if vector is not None]
-            if any(vector.count(",") + 1 != dimension for vector in given):
+            vectors = [vector for vector in (passage["embedding"], passage["exact"]) if vector is not None]
+            if any(vector.count(",") + 1 != dimension for vector in vectors):
                 raise ValueError(f"a vector of another length than {dimension}")
     except (KeyError, ValueError, TypeError, AttributeError) as error:
-        said = f"no {error}" if isinstance(error, KeyError) else str(error)
-        raise InvalidInput(f"expected a row of documents as a backup has them, got {said}; nothing was read") from None
+        reason = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise InvalidInput(
+            f"expected a row of documents as a backup has them, got {reason}; nothing was read"
+        ) from None
 
 
 def is_backup(first: str) -> bool:
     """Whether a file with this first line is a backup."""
     try:
-        said = json.loads(first)
+        header = json.loads(first)
     except (ValueError, RecursionError):
         return False
-    return isinstance(said, dict) and said.get("format") == FORMAT
+    return isinstance(header, dict) and header.get("format") == FORMAT
 
 
 def _header(first: str) -> dict[str, Any]:
@@ -294,8 +296,8 @@ def _header(first: str) -> dict[str, Any]:
 def _rows(lines: Iterator[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     for number, line in enumerate(lines, start=2):
         try:
-            said = json.loads(line)
-            part, row = said["part"], said["row"]
+            record = json.loads(line)
+            part, row = record["part"], record["row"]
             if part not in backup.PARTS or not isinstance(row, dict):
                 raise ValueError
         except (ValueError, KeyError, TypeError, RecursionError):
@@ -308,11 +310,11 @@ def _rows(lines: Iterator[str]) -> Iterator[tuple[str, dict[str, Any]]]:
 def _runs(some: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Neighbouring rows of one part together, in their order."""
     part, rows = "", list[dict[str, Any]]()
-    for each, row in some:
-        if rows and each != part:
+    for next_part, row in some:
+        if rows and next_part != part:
             yield part, rows
             rows = []
-        part = each
+        part = next_part
         rows.append(row)
     if rows:
         yield part, rows

@@ -47,8 +47,8 @@ def _of_kind(
     if _DIGITS.fullmatch(begins) is None or len(digits) > DIGITS:
         return []
     first, last = (UUID(digits.ljust(DIGITS, fill)) for fill in "0f")
-    found = short_ids.between(connection, kind, first, last, owners=owners, hidden=False, limit=MOST)
-    return [(_as_begun(str(id), begins), about) for id, about in found]
+    rows = short_ids.between(connection, kind, first, last, owners=owners, hidden=False, limit=MOST)
+    return [(_as_begun(str(id), begins), about) for id, about in rows]
 
 
 def _as_begun(id: str, begins: str) -> str:
@@ -58,8 +58,8 @@ def _as_begun(id: str, begins: str) -> str:
 
 def _sessions(connection: Connection, begins: str, owners: Sequence[str]) -> Iterator[tuple[str, str]]:
     latest = mentions.latest_sessions(connection, owners=owners, limit=SESSIONS)
-    found = [name for name, _ in latest if name.startswith(begins)][:MOST]
-    titles = mentions.session_titles(connection, found, owners=owners) if found else {}
-    for name in found:
+    names = [name for name, _ in latest if name.startswith(begins)][:MOST]
+    titles = mentions.session_titles(connection, names, owners=owners) if names else {}
+    for name in names:
         title, opening = titles.get(name, (None, None))
         yield name, title or opening or ""

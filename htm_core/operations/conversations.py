@@ -32,12 +32,12 @@ Known = dict[str, list[dict[str, Any]]]
 
 def older(engine: Engine, conversations: Iterable[Conversation]) -> set[str]:
     """The sessions of which more, and later, is known than the file has: what it says of them was so once."""
-    found = set[str]()
+    sessions = set[str]()
     for some in _batches(conversations):
         with engine.transaction() as connection:
             known = _known(engine, connection, some)
-        found |= {each.session for each in some if _is_older(each, known[each.session])}
-    return found
+        sessions |= {each.session for each in some if _is_older(each, known[each.session])}
+    return sessions
 
 
 def follow(
@@ -89,20 +89,20 @@ class FirstTimes:
             return draft
         node = node_id(self._engine.owner, redact_draft(draft, self._engine.redactor).content)
         if (before := self._from.get(session)) is not None:
-            said, place = self._said[before], self._copied[session]
-            if place < len(said) and said[place][:2] == (draft.role, node):
+            turns, place = self._said[before], self._copied[session]
+            if place < len(turns) and turns[place][:2] == (draft.role, node):
                 self._copied[session] += 1
-                draft = replace(draft, at=said[place][2])
+                draft = replace(draft, at=turns[place][2])
             else:
                 del self._from[session]
         if session in self._said:
             self._add(session, draft.id or "", (draft.role, node, draft.at))
         return draft
 
-    def _add(self, session: str, id: str, said: _Said) -> None:
+    def _add(self, session: str, id: str, turn: _Said) -> None:
         if (session, id) not in self._ids:
             self._ids.add((session, id))
-            self._said[session].append(said)
+            self._said[session].append(turn)
 
 
 def _batches(conversations: Iterable[Conversation]) -> Iterator[list[Conversation]]:

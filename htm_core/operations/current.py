@@ -45,11 +45,11 @@ def _marked(hit: Hit, *, at: datetime, zone: tzinfo, settings: Settings) -> Hit:
         after = length_for(settings.stale_after, tags=hit.node.tags, role=hit.mention.role)
         stale = after is not None and at - hit.mention.at >= after
         words.append(f"not confirmed since {day_in_words(hit.mention.at, zone)}" if stale else None)
-    said = ", ".join(filter(None, words))
-    if not said:
+    holds = ", ".join(filter(None, words))
+    if not holds:
         return hit
     ended = span is not None and span.stop is not None and span.stop <= at
-    return replace(hit, holds=said, ended=ended, stale=stale)
+    return replace(hit, holds=holds, ended=ended, stale=stale)
 
 
 def _decayed(hit: Hit, *, at: datetime, settings: Settings) -> Hit:

@@ -44,32 +44,32 @@ def expand(expander: CheckedExpander | None, question: str, *, seconds: float) -
     return Expansion(questions, (time.perf_counter() - began) * 1e3, fallback)
 
 
-def best_of(found: Sequence[Recall], others: Sequence[Recall] = (), *, limit: int) -> Recall:
-    """What several searches have found as one recall: each memory once, as the search found it in which it is worth most.
+def best_of(recalls: Sequence[Recall], others: Sequence[Recall] = (), *, limit: int) -> Recall:
+    """Merge the recalls of several searches into one: each memory once, from the search in which it is worth most.
 
-    `found` is of the question itself, or of its parts, of which the first one's recall is kept in everything else; `others` are of
-    other questions for it. Worth is relevance, which
-    compares between questions, and score together; what another question found counts a little less, since it may be beside the
-    point. A hit gets the score of its place, as if one search had found them all. Measured in docs/why/plugs.md.
+    `recalls` are of the question itself, or of its parts, of which the first one's recall is kept in everything else; `others` are
+    of other questions for it. Worth is relevance, which compares between questions, and score together; what
+    another question found counts a little less, since it may be beside the point. A hit gets the score of its place, as if one
+    search had found them all. Measured in docs/why/plugs.md.
     """
-    everything = [*found, *others]
+    everything = [*recalls, *others]
     if len(everything) == 1:
         return everything[0]
     best: dict[str, tuple[float, Hit]] = {}
     for number, recall in enumerate(everything):
-        share = 1.0 if number < len(found) else OTHERS_SHARE
+        share = 1.0 if number < len(recalls) else OTHERS_SHARE
         for hit in recall:
             worth = share * (hit.relevance + hit.score)
             if hit.node.id not in best or worth > best[hit.node.id][0]:
                 best[hit.node.id] = worth, hit
-    hits = [hit for _, hit in sorted(best.values(), key=lambda each: -each[0])][:limit]
+    hits = [hit for _, hit in sorted(best.values(), key=lambda pair: -pair[0])][:limit]
     scores = sorted((hit.score for hit in hits), reverse=True)
     placed = tuple(
         replace(hit, score=score, signals={**hit.signals, "expander": score - hit.score})
         for hit, score in zip(hits, scores, strict=True)
     )
     degraded = next((recall.degraded for recall in everything if recall.degraded), None)
-    return replace(found[0], hits=placed, degraded=degraded, timings=total([recall.timings for recall in everything]))
+    return replace(recalls[0], hits=placed, degraded=degraded, timings=total([recall.timings for recall in everything]))
 
 
 def total(timings: Sequence[Timings]) -> Timings:

@@ -111,11 +111,11 @@ class _Manner:
     force: bool
     dry_run: bool
 
-    def digest(self, said: bytes) -> bytes:
+    def digest(self, content: bytes) -> bytes:
         """What tells whether a file, or how it is loaded, has changed; how its lines end does not matter."""
-        given = json.dumps((self.tags, self.metadata), sort_keys=True, default=str).encode()
+        options = json.dumps((self.tags, self.metadata), sort_keys=True, default=str).encode()
         return hashlib.sha256(
-            said.replace(b"\r\n", b"\n") + given + (b"" if self.vault is None else b"\0vault 1")
+            content.replace(b"\r\n", b"\n") + options + (b"" if self.vault is None else b"\0vault 1")
         ).digest()
 
 
@@ -137,8 +137,8 @@ def load(
     alone = _is_alone(root)
     manner = _Manner(tags=labels, metadata=about, vault=_vault_of(root, vault), force=force, dry_run=dry_run)
     with Folder(root.parent if alone else root) as folder:
-        found = [(root.name,)] if alone else folder.files(wanted_parts)
-        wanted = {_place(folder.path.joinpath(*parts)): parts for parts in found}
+        paths = [(root.name,)] if alone else folder.files(wanted_parts)
+        wanted = {_place(folder.path.joinpath(*parts)): parts for parts in paths}
         gone = [] if alone else _gone(engine, root, wanted_parts, wanted.keys())
         total, done = len(wanted) + len(gone), []
         known = {} if force else _digests(engine, list(wanted))
@@ -149,9 +149,9 @@ def load(
             size = sum(each.size for each in read if isinstance(each, _Reading))
             if len(read) == AT_ONCE or size >= BYTES_AT_ONCE or number == len(wanted):
                 time_limit.restart()  # so many files are one transaction
-                for each in _say_all(engine, read, force=force, unjoined=unjoined):
-                    done.append(each)
-                    _tell(progress, each, total)
+                for loaded in _say_all(engine, read, force=force, unjoined=unjoined):
+                    done.append(loaded)
+                    _tell(progress, loaded, total)
                 read.clear()
     for place in gone:
         time_limit.restart()
@@ -190,10 +190,12 @@ def chunks_of(engine: Engine, path: str) -> list[Mention]:
         order = {str(row["id"]): at for at, row in enumerate(files.chunks(connection, path, owners=engine.owners))}
     if not order:
         raise NotFound(f"expected a file that is loaded, got {path!r:.200}", advice="files")
-    said = timeline(
+    mentions = timeline(
         engine, session=_session(path), robot=None, timeframe=None, limit=RESULTS, before=None, after=None, forgotten=False
     )  # fmt: skip
-    return sorted((each for each in said if each.node_id in order), key=lambda each: order[each.node_id or ""])
+    return sorted(
+        (mention for mention in mentions if mention.node_id in order), key=lambda mention: order[mention.node_id or ""]
+    )
 
 
 def _digests(engine: Engine, places: Sequence[str]) -> dict[str, bytes]:
@@ -215,12 +217,12 @@ def _load(
     """Read a file and cut it, if it is another one than is known."""
     try:
         validation.check_characters(place, what="a file's name")
-        said = folder.read(parts)
+        data = folder.read(parts)
         # Of what may be stored: from the digest of a short file its words could be guessed.
-        digest = manner.digest(said if redactor is None else Counted(redactor).payload(said))
+        digest = manner.digest(data if redactor is None else Counted(redactor).payload(data))
         if known == digest:
             return Loaded(path=place, status="known")
-        reading = _read(place, said, digest, manner, redactor=redactor)
+        reading = _read(place, data, digest, manner, redactor=redactor)
     except (OSError, HTMError) as error:
         return _failed(place, error)
     if manner.dry_run:
@@ -230,12 +232,12 @@ def _load(
 
 
 def _failed(place: str, error: OSError | HTMError) -> Loaded:
-    said = f"expected a file to read, got {error.strerror or error}" if isinstance(error, OSError) else str(error)
-    return Loaded(path=place, status="failed", error=said)
+    message = f"expected a file to read, got {error.strerror or error}" if isinstance(error, OSError) else str(error)
+    return Loaded(path=place, status="failed", error=message)
 
 
-def _read(place: str, said: bytes, digest: bytes, manner: _Manner, *, redactor: Redactor | None) -> _Reading:
-    file = read_bytes(said, name=place, most_pages=FILE_PAGES)
+def _read(place: str, data: bytes, digest: bytes, manner: _Manner, *, redactor: Redactor | None) -> _Reading:
+    file = read_bytes(data, name=place, most_pages=FILE_PAGES)
     if redactor is not None:
         file = file.without_secrets(redactor)  # as a whole: a secret that is cut in two is not known any more
     text = file.text
@@ -261,7 +263,7 @@ def _read(place: str, said: bytes, digest: bytes, manner: _Manner, *, redactor: 
         seen[mark] += 1
         said_as.append(replace(draft, id=f"{mark}:{seen[mark]}"))
     front = front if redactor is None else Counted(redactor).value(front)
-    return _Reading(place, digest, len(said), front, cut, said_as, () if note is None else note.left_out)
+    return _Reading(place, digest, len(data), front, cut, said_as, () if note is None else note.left_out)
 
 
 def _say_all(
@@ -270,7 +272,7 @@ def _say_all(
     """Store what was read of some files in one transaction; one by one when one of them cannot be stored, or is there already."""
     readings = [each for each in read if isinstance(each, _Reading)]
     try:
-        said = iter(_say(engine, readings, force=force, unjoined=unjoined) if readings else ())
+        results = iter(_say(engine, readings, force=force, unjoined=unjoined) if readings else ())
     except (_Known, HTMError) as error:
         if len(readings) > 1:
             return [
@@ -278,8 +280,8 @@ def _say_all(
                 for each in read
             ]
         [place] = [each.place for each in readings]
-        said = iter([_failed(place, error) if isinstance(error, HTMError) else Loaded(path=place, status="known")])
-    return [each if isinstance(each, Loaded) else next(said) for each in read]
+        results = iter([_failed(place, error) if isinstance(error, HTMError) else Loaded(path=place, status="known")])
+    return [each if isinstance(each, Loaded) else next(results) for each in read]
 
 
 def _say(engine: Engine, readings: Sequence[_Reading], *, force: bool, unjoined: _Unjoined | None) -> list[Loaded]:
@@ -398,9 +400,9 @@ def _session(place: str) -> str:
     return name if len(name) <= NAME_LENGTH else f"file:{hashlib.sha256(place.encode()).hexdigest()}"
 
 
-def _labels(said: object) -> list[str]:
+def _labels(value: object) -> list[str]:
     """The tags in front matter, as far as they are valid; "a/b" and "#a" are read as elsewhere."""
-    listed = said.split(",") if isinstance(said, str) else said if isinstance(said, list) else []
+    listed = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
     return tags_of(map(str, listed))[0]  # what cannot be one stays in the file's front matter
 
 

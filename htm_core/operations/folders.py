@@ -58,10 +58,10 @@ class Folder:
         with open(fd, "rb") as file:
             if not stat.S_ISREG(os.fstat(fd).st_mode):  # reading a pipe or a device may never end
                 raise InvalidInput(f"expected a file, got {str(self.path.joinpath(*parts))!r}, which is none")
-            said = file.read(most + 1)
-        if len(said) > most:
+            data = file.read(most + 1)
+        if len(data) > most:
             raise InvalidInput(f"expected a file of at most {most >> 20} MB, got more; split it")
-        return said
+        return data
 
     def exists(self, parts: Parts) -> bool:
         """Whether there is something by this name, be it a link that leads nowhere."""
@@ -102,14 +102,14 @@ class Folder:
 
         A link to a file is among them, wherever it leads: `read` says so. Raises `InvalidInput` for too many or too deep ones.
         """
-        found: list[Parts] = []
+        paths: list[Parts] = []
         for parts in self._walk((), pattern, _start(pattern)):
-            found.append(parts)
-            if len(found) > FILES_PER_LOAD:
+            paths.append(parts)
+            if len(paths) > FILES_PER_LOAD:
                 raise InvalidInput(
                     f"expected a folder of at most {FILES_PER_LOAD:,} files, got more in {str(self.path)!r}; load its parts"
                 )
-        return sorted(found)
+        return sorted(paths)
 
     def _walk(self, above: Parts, pattern: Sequence[str], states: frozenset[int]) -> Iterator[Parts]:
         if len(above) > FOLDER_LEVELS:

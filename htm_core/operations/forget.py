@@ -94,8 +94,8 @@ def sweep(engine: Engine) -> int:
 def erase(engine: Engine, *, user: str | None, session: str | None, key: str | None, confirm: str) -> Receipt:
     """Erase everything of a user, a session or a key, with a receipt of what went."""
     _confirm(confirm)
-    given = {"user": user, "session": session, "key": key}
-    about = {what: validation.normal_name(name, what=what) for what, name in given.items() if name is not None}
+    names = {"user": user, "session": session, "key": key}
+    about = {what: validation.normal_name(name, what=what) for what, name in names.items() if name is not None}
     if len(about) != 1:
         raise InvalidInput(f"expected exactly one of user, session and key, got {len(about)}; nothing was erased")
     user, session = about.get("user"), about.get("session")

@@ -31,28 +31,28 @@ def as_one(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> list[Hit]
     for hit in hits:
         node = UUID(hit.node.id)
         groups.setdefault(stands_for.get(node, node), []).append(hit)
-    missing = [node for node, found in groups.items() if all(UUID(hit.node.id) != node for hit in found)]
+    missing = [node for node, group in groups.items() if all(UUID(hit.node.id) != node for hit in group)]
     # Tags, metadata and words are a node's own: what stands for a hit may not have them.
     asked = query.filters
     is_open = not (asked.tags or asked.equal or asked.metadata or query.mode == "text")
     known = nodes.read(read, missing, owners=owners) if missing and owners and is_open else {}
     made = []
-    for node, found in groups.items():
-        best = found[0]
-        standing = next((hit.node for hit in found if UUID(hit.node.id) == node), known.get(node, best.node))
-        if len(found) > 1 or standing is not best.node:
-            best = _as_one(found, replace(best, node=standing))
+    for node, group in groups.items():
+        best = group[0]
+        standing = next((hit.node for hit in group if UUID(hit.node.id) == node), known.get(node, best.node))
+        if len(group) > 1 or standing is not best.node:
+            best = _as_one(group, replace(best, node=standing))
         made.append(best)
     return made
 
 
-def _as_one(found: Sequence[Hit], best: Hit) -> Hit:
-    said: dict[str, Mention] = {mention.id: mention for hit in found for mention in hit.mentions}
-    mentions = sorted(said.values(), key=lambda mention: (mention.at, mention.seq), reverse=True)
+def _as_one(hits: Sequence[Hit], best: Hit) -> Hit:
+    by_id: dict[str, Mention] = {mention.id: mention for hit in hits for mention in hit.mentions}
+    mentions = sorted(by_id.values(), key=lambda mention: (mention.at, mention.seq), reverse=True)
     node = best.node
     if mentions:
         node = replace(node, times_said=times_said(mentions), last_said=mentions[0].at)
-    keyed = [hit.node for hit in found if hit.node.keys]
+    keyed = [hit.node for hit in hits if hit.node.keys]
     if keyed and not node.keys:  # a key was given to what had been merged before
         keys = dict.fromkeys(key for each in keyed for key in each.keys)
         node = replace(node, keys=tuple(sorted(keys)), version=max(each.version or 0 for each in keyed))

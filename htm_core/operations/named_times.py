@@ -43,9 +43,9 @@ def times_of(engine: Engine, text: str, timeframe: TimeframeLike, *, mode: Mode)
     "auto" searches all times, nor in a query that names nothing else.
     """
     auto = timeframe == "auto"
-    given = () if auto else engine.time_windows(timeframe)
+    chosen = () if auto else engine.time_windows(timeframe)
     words = timeframe if isinstance(timeframe, str) else None
-    applied = AppliedTimeframe(windows=given, words=words) if given else None
+    applied = AppliedTimeframe(windows=chosen, words=words) if chosen else None
     now = engine.clock()
     rest, windows, words = _asked_in(engine, text, now=now) if auto or mode == "hybrid" else (text, (), None)
     if not windows:
@@ -54,8 +54,8 @@ def times_of(engine: Engine, text: str, timeframe: TimeframeLike, *, mode: Mode)
     from_now = _counts_from_now(engine, text, windows)
     alone = from_now and bool(then) and names_only_a_time(engine, text)
     if auto:
-        found = AppliedTimeframe(windows=windows, words=words)
-        return NamedTimes(rest, rest if from_now else text, found, then, alone)
+        named = AppliedTimeframe(windows=windows, words=words)
+        return NamedTimes(rest, rest if from_now else text, named, then, alone)
     return NamedTimes(rest if alone and applied is None else text, text, applied, then, alone)
 
 

@@ -73,8 +73,8 @@ def tags_of(written: Iterable[str]) -> tuple[list[str], list[str]]:
     """Tags as they are stored, "a/b" as "a:b", and those that cannot be any."""
     tags: dict[str, None] = {}
     refused = []
-    for each in written:
-        bare = each.strip().lstrip("#").strip("/")
+    for text in written:
+        bare = text.strip().lstrip("#").strip("/")
         try:
             tags[normalize(bare.replace("/", ":"))] = None
         except InvalidInput:
@@ -100,11 +100,11 @@ def link_notes(engine: Engine, vault: str) -> dict[str, list[str]]:
     for row in rows:
         for written in row["links"] or ():
             link = read_link(str(written))
-            found = notes.find(link.note, frm=row["path"][below:])
-            if found is None:
-                if not _is_attachment(link) and (said := f"the link [[{link}]]") not in lost[row["path"]]:
-                    lost[row["path"]].append(said)
-            elif (target := _place_of(link, chunks[vault.rstrip("/") + "/" + found])) != row["id"]:
+            note_path = notes.find(link.note, frm=row["path"][below:])
+            if note_path is None:
+                if not _is_attachment(link) and (message := f"the link [[{link}]]") not in lost[row["path"]]:
+                    lost[row["path"]].append(message)
+            elif (target := _place_of(link, chunks[vault.rstrip("/") + "/" + note_path])) != row["id"]:
                 edges[row["id"], target] = None
     _join(engine, edges)
     return lost
@@ -130,8 +130,8 @@ def _join(engine: Engine, edges: Iterable[tuple[UUID, UUID]]) -> None:
                 relations.link_new(connection, some, kind="related", owner=engine.owner)
 
 
-def _listed(said: object) -> list[str]:
+def _listed(value: object) -> list[str]:
     """The tags of a property, which may be a list or one line."""
-    if isinstance(said, str):
-        return [each for each in _BETWEEN.split(said) if each]
-    return [str(each) for each in said if each is not None] if isinstance(said, list) else []
+    if isinstance(value, str):
+        return [each for each in _BETWEEN.split(value) if each]
+    return [str(each) for each in value if each is not None] if isinstance(value, list) else []

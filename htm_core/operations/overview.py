@@ -62,8 +62,8 @@ def last_conversation(engine: Engine, *, in_session: bool) -> list[Mention]:
 def said_in(engine: Engine, windows: Sequence[Window], *, in_session: bool) -> list[Mention]:
     """What was said in conversations at these times, oldest first: the last messages."""
     session = (engine.session or "") if in_session else None
-    said = engine.reading(lambda connection: _read(engine, connection, session=session, windows=windows))
-    return _turns([each for each in said if each.session])
+    messages = engine.reading(lambda connection: _read(engine, connection, session=session, windows=windows))
+    return _turns([each for each in messages if each.session])
 
 
 def said_of_themselves(engine: Engine, lines: Iterable[ProfileLine], *, speaker: str | None = None) -> list[Mention]:
@@ -78,22 +78,24 @@ def said_of_themselves(engine: Engine, lines: Iterable[ProfileLine], *, speaker:
         """Read it in one transaction."""
         known = mentions.by_id(connection, sources)
         stated = [each for each in _read(engine, connection, limit=STATEMENTS) if _states(each)]
-        found = {each.id: each for each in (*known.values(), *stated) if each.node_id is not None}
+        by_id = {each.id: each for each in (*known.values(), *stated) if each.node_id is not None}
         by = _last_speaker(engine, connection) if speaker is None else speaker
-        return sorted(_said_by(found.values(), by), key=lambda each: (each.at, each.session or "", each.seq))
+        return sorted(
+            _said_by(by_id.values(), by), key=lambda mention: (mention.at, mention.session or "", mention.seq)
+        )
 
     return engine.reading(work)
 
 
 def _last_speaker(engine: Engine, connection: Connection) -> str:
     """The name of the user who spoke last in this session; empty where there is none."""
-    said = _read(engine, connection, session=engine.session, limit=LATEST) if engine.session else []
-    return next((each.name or "" for each in reversed(said) if each.role == "user"), "")
+    messages = _read(engine, connection, session=engine.session, limit=LATEST) if engine.session else []
+    return next((each.name or "" for each in reversed(messages) if each.role == "user"), "")
 
 
-def _said_by(said: Iterable[Mention], speaker: str) -> list[Mention]:
+def _said_by(messages: Iterable[Mention], speaker: str) -> list[Mention]:
     """What one of several people said: all of it where no more than one is named."""
-    listed = list(said)
+    listed = list(messages)
     names = {_folded(each.name) for each in listed if each.name}
     if len(names | ({_folded(speaker)} if speaker else set())) < 2:
         return listed
@@ -105,16 +107,16 @@ def _folded(name: str | None) -> str:
 
 
 def as_hits(
-    engine: Engine, said: Sequence[Mention], *, first: Callable[[Mention], bool] = lambda _: False
+    engine: Engine, messages: Sequence[Mention], *, first: Callable[[Mention], bool] = lambda _: False
 ) -> list[Hit]:
     """Messages as hits in their order; the score says which tell most, from 1 down, those that are `first` before all others.
 
     Of a message that was said several times it is the last. What was superseded is a hit that says so.
     """
-    last = {each.node_id: each for each in said}
+    last = {each.node_id: each for each in messages}
     ids = [UUID(id) for id in last if id is not None]
     known = engine.reading(lambda connection: nodes.read(connection.fetch, ids, owners=engine.owners))
-    turns = [each for each in said if each.node_id and last[each.node_id] is each and UUID(each.node_id) in known]
+    turns = [each for each in messages if each.node_id and last[each.node_id] is each and UUID(each.node_id) in known]
     order = by_worth([Spoken(each.content, each.role == "assistant") for each in turns])
     order.sort(key=lambda place: not first(turns[place]))
     scores = {place: 1 - rank / len(turns) for rank, place in enumerate(order)}
@@ -136,9 +138,9 @@ def without_superseded(engine: Engine, question: str, hits: Sequence[Hit]) -> li
     query = RecallQuery(
         query=question, text=question, filters=Filters(owners=engine.owners), model=engine.embedder.name
     )
-    found = Recall(query=question, hits=tuple(hits))
-    found = present_first(query, found, edges_around(engine, query, found))
-    superseded = {hit.node.id for hit in found if hit.superseded_by is not None}
+    recall = Recall(query=question, hits=tuple(hits))
+    recall = present_first(query, recall, edges_around(engine, query, recall))
+    superseded = {hit.node.id for hit in recall if hit.superseded_by is not None}
     return [hit for hit in hits if hit.node.id not in superseded]
 
 
@@ -151,35 +153,35 @@ def _read(
     limit: int = TURNS,
 ) -> list[Mention]:
     """The last messages of this owner, of a session or of all, oldest first; what files say is none of them."""
-    found: list[Mention] = []
+    messages: list[Mention] = []
     before: UUID | None = None
     for _ in range(PAGES):
         page = mentions.timeline(
             connection, owners=[engine.owner], owner_prefix=None, session=session, robot=None, windows=windows, limit=limit,
             before=before, after=None, forgotten=False,
         )  # fmt: skip
-        found = [each for each in page if each.source != "file"] + found
-        if len(page) < limit or len(found) >= limit:
+        messages = [each for each in page if each.source != "file"] + messages
+        if len(page) < limit or len(messages) >= limit:
             break
         before = UUID(page[0].id)
-    return found[-limit:]
+    return messages[-limit:]
 
 
-def _sittings(said: Sequence[Mention]) -> list[list[Mention]]:
+def _sittings(messages: Sequence[Mention]) -> list[list[Mention]]:
     """Messages in parts: a new one begins where nothing was said for a while."""
     parts: list[list[Mention]] = []
-    for each in said:
-        if not parts or each.at - parts[-1][-1].at > PAUSE:
+    for message in messages:
+        if not parts or message.at - parts[-1][-1].at > PAUSE:
             parts.append([])
-        parts[-1].append(each)
+        parts[-1].append(message)
     return parts
 
 
-def _turns(said: Sequence[Mention]) -> list[Mention]:
+def _turns(messages: Sequence[Mention]) -> list[Mention]:
     """Return what of messages is talk; empty where users have only greeted and asked."""
-    talk = [each for each in said if each.role in SPEAKERS and _is_talk(each)]
-    told = [each.content for each in talk if each.role == "user" and not only_asks(each.content)]
-    return talk if told and not _only_acknowledge(told) else []
+    talk = [each for each in messages if each.role in SPEAKERS and _is_talk(each)]
+    statements = [each.content for each in talk if each.role == "user" and not only_asks(each.content)]
+    return talk if statements and not _only_acknowledge(statements) else []
 
 
 def _only_acknowledge(texts: Sequence[str]) -> bool:
@@ -192,18 +194,18 @@ def _only_acknowledge(texts: Sequence[str]) -> bool:
         return False
 
 
-def _is_talk(said: Mention) -> bool:
-    is_read = said.node_id is None or said.source in ("file", "web", "tool")
-    return not is_read and not is_memory_reply(said.content, said.role)
+def _is_talk(message: Mention) -> bool:
+    is_read = message.node_id is None or message.source in ("file", "web", "tool")
+    return not is_read and not is_memory_reply(message.content, message.role)
 
 
-def _states(said: Mention) -> bool:
+def _states(message: Mention) -> bool:
     """True if a message is a user's statement in the first person."""
     return (
-        is_trusted_speaker(said.source, said.role)
-        and said.role == "user"
-        and said.trust == MOST_TRUSTED
-        and _is_talk(said)
-        and FIRST.search(said.content) is not None
-        and not only_asks(said.content)
+        is_trusted_speaker(message.source, message.role)
+        and message.role == "user"
+        and message.trust == MOST_TRUSTED
+        and _is_talk(message)
+        and FIRST.search(message.content) is not None
+        and not only_asks(message.content)
     )

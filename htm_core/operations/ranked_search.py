@@ -45,7 +45,7 @@ def ranked_search(read: Reader, query: RecallQuery) -> SearchResult:
     """
     if query.asks_for_neighbours_alone:
         return _neighbours(read, query)
-    found = candidates.find(read, query)
+    result = candidates.find(read, query)
     asked = ScoringQuery(
         by_meaning=query.embedding is not None,
         by_words=query.words is not None,
@@ -56,28 +56,28 @@ def ranked_search(read: Reader, query: RecallQuery) -> SearchResult:
         min_score=query.min_score,
         words_alone=query.mode == "text",
     )
-    nodes = found.candidates
+    nodes = result.candidates
     scored = best_candidates(nodes, asked, limit=query.limit)
     fields = search.hit_fields(
         read, query, [nodes.nodes[each.place] for each in scored], [nodes.passages[each.place] for each in scored]
     )
     hits = []
-    for each in fields:
-        score = scored[each.place]
+    for row in fields:
+        score = scored[row.place]
         cosine = float(nodes.cosines[score.place])
         match = Match(
             cosine=None if math.isnan(cosine) else cosine,
             word_coverage=max(0.0, float(nodes.text_scores[score.place])),
             matched_words=score.matched,
             query_words=nodes.query_words,
-            passage_length=each.passage_length,
+            passage_length=row.passage_length,
         )
         ranks = _rank(nodes.vector_ranks[score.place]), _rank(nodes.text_ranks[score.place])
-        hits.append(_hit(query, each, score=score.score, parts=score.parts, match=match, ranks=ranks))
+        hits.append(_hit(query, row, score=score.score, parts=score.parts, match=match, ranks=ranks))
     # What waits for its vector has a score in its place; see `recall_candidates`.
     undirected = np.isnan(nodes.cosines) & (nodes.vector_scores == 0) & (nodes.text_scores > 0)
     without = frozenset(str(nodes.nodes[place]) for place in undirected.nonzero()[0])
-    return SearchResult(hits, found.known_speakers, found.similar_words, without, found.beside)
+    return SearchResult(hits, result.known_speakers, result.similar_words, without, result.beside)
 
 
 def _rank(rank: float) -> int | None:
@@ -87,12 +87,12 @@ def _rank(rank: float) -> int | None:
 def _neighbours(read: Reader, query: RecallQuery) -> SearchResult:
     """Nearest neighbours, which score by their nearness alone."""
     hits = []
-    found, beside = search.nearest(read, query)
-    for each in found:
-        score = nearness(each.cosine)
-        match = Match(cosine=each.cosine, passage_length=each.fields.passage_length)
-        ranks = (each.rank, None)
-        hits.append(_hit(query, each.fields, score=score, parts={"vector": score}, match=match, ranks=ranks))
+    neighbours, beside = search.nearest(read, query)
+    for neighbour in neighbours:
+        score = nearness(neighbour.cosine)
+        match = Match(cosine=neighbour.cosine, passage_length=neighbour.fields.passage_length)
+        ranks = (neighbour.rank, None)
+        hits.append(_hit(query, neighbour.fields, score=score, parts={"vector": score}, match=match, ranks=ranks))
     return SearchResult(hits, None, beside=beside)
 
 

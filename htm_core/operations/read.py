@@ -34,15 +34,15 @@ def find(engine: Engine, connection: Connection, id_or_key: str) -> UUID | None:
 def get(engine: Engine, id_or_key: str, *, as_of: datetime | None = None) -> Node:
     """The node of an id or a key, now or as it was known at a time; raises `NotFound`."""
     if as_of is not None:
-        found = _get_as_of(engine, id_or_key, as_of=validation.check_time(as_of, what="as_of"))
+        by_id = _get_as_of(engine, id_or_key, as_of=validation.check_time(as_of, what="as_of"))
     else:
-        found = _get_now(engine, id_or_key)
-    if not found:
+        by_id = _get_now(engine, id_or_key)
+    if not by_id:
         raise NotFound(
             f"expected a node id or a key of this owner, got {id_or_key!r}",
             advice="memories",
         )
-    return next(iter(found.values()))
+    return next(iter(by_id.values()))
 
 
 def _get_now(engine: Engine, id_or_key: str) -> dict[UUID, Node]:
@@ -50,13 +50,13 @@ def _get_now(engine: Engine, id_or_key: str) -> dict[UUID, Node]:
 
     def work(connection: Connection) -> dict[UUID, Node]:
         """Read it in one transaction."""
-        found: dict[UUID, Node] = {}
+        by_id: dict[UUID, Node] = {}
         for _ in range(LOOK_UPS):
             node = find(engine, connection, id_or_key)
-            found = nodes.read(connection.fetch, [node], owners=engine.owners) if node else {}
-            if node is None or looks_like_id(id_or_key) or any(each.version is not None for each in found.values()):
+            by_id = nodes.read(connection.fetch, [node], owners=engine.owners) if node else {}
+            if node is None or looks_like_id(id_or_key) or any(each.version is not None for each in by_id.values()):
                 break
-        return found
+        return by_id
 
     return engine.reading(work)
 
@@ -71,8 +71,8 @@ def _get_as_of(engine: Engine, id_or_key: str, *, as_of: datetime) -> dict[UUID,
         value = keys.find_as_of(connection, name, owners=engine.owners, as_of=as_of)
         if value is None:
             return {}
-        found = nodes.read(connection.fetch, [value[0]], owners=engine.owners, as_of=as_of)
-        return {id: replace(node, keys=(name,), version=value[1]) for id, node in found.items()}
+        by_id = nodes.read(connection.fetch, [value[0]], owners=engine.owners, as_of=as_of)
+        return {id: replace(node, keys=(name,), version=value[1]) for id, node in by_id.items()}
 
     return engine.reading(work, now=as_of)
 
@@ -84,8 +84,8 @@ def history(engine: Engine, key: str) -> list[Node]:
     def work(connection: Connection) -> list[Node]:
         """Read it in one transaction."""
         versions = keys.history(connection, name, owners=engine.owners)
-        found = nodes.read(connection.fetch, [node for node, _ in versions], owners=engine.owners)
-        return [replace(found[node], version=version) for node, version in versions if node in found]
+        by_id = nodes.read(connection.fetch, [node for node, _ in versions], owners=engine.owners)
+        return [replace(by_id[node], version=version) for node, version in versions if node in by_id]
 
     return engine.reading(work)
 
@@ -111,7 +111,7 @@ def tenant_sizes(engine: Engine, *, after: str | None = None, limit: int = 100) 
     It asks as a worker, so only somebody who operates the installation may be shown it. Raises `StorageError` where this login
     has not the workers' role, and `DatabaseUnavailable` where home does not answer.
     """
-    found: list[TenantSize] = []
+    sizes: list[TenantSize] = []
     unasked: list[str] = []
     cells, total = engine.database.cells(), 0
     for cell in cells:
@@ -123,15 +123,15 @@ def tenant_sizes(engine: Engine, *, after: str | None = None, limit: int = 100) 
                 raise
             unasked.append(cell.cell)
             continue
-        found += [replace(each, cell=cell.cell) for each in here.shown]
+        sizes += [replace(each, cell=cell.cell) for each in here.shown]
         total += here.tenants
     if len(cells) == 1:
         return here
     # While a tenant moves, a part of it is in another cell, too.
-    largest = {each.tenant: each for each in sorted(found, key=lambda each: each.nodes + each.mentions)}
+    largest = {each.tenant: each for each in sorted(sizes, key=lambda size: size.nodes + size.mentions)}
     with engine.database.transaction("", role="htm_worker") as connection:
         names = tenants.in_order(connection, list(largest))
-    return TenantSizes([largest[name] for name in names[:limit]], total - (len(found) - len(largest)), tuple(unasked))
+    return TenantSizes([largest[name] for name in names[:limit]], total - (len(sizes) - len(largest)), tuple(unasked))
 
 
 def growth(engine: Engine, *, unit: str, limit: int) -> list[SpanCounts]:
@@ -162,8 +162,8 @@ def page(
             limit=validation.check_limit(limit),
             after=cursor,
         )
-        found = nodes.read(connection.fetch, ids, owners=engine.owners)
-        return [found[id] for id in ids if id in found]
+        by_id = nodes.read(connection.fetch, ids, owners=engine.owners)
+        return [by_id[id] for id in ids if id in by_id]
 
     return engine.reading(work)
 
@@ -185,15 +185,15 @@ def timeline(
     owners = engine.owners if session is None else engine.owners_of(session)
     owner_prefix = None if engine.owner else ANONYMOUS
     cursors = {"before": _cursor(before, what="before"), "after": _cursor(after, what="after")}
-    given = {what: id for what, id in cursors.items() if id is not None}
+    ids = {what: id for what, id in cursors.items() if id is not None}
     if as_of is not None:
         validation.check_time(as_of, what="as_of")
 
     def work(connection: Connection) -> list[Mention]:
         """Read it in one transaction."""
-        if given:
-            known = mentions.existing(connection, list(given.values()), owners=owners, owner_prefix=owner_prefix)
-            for what, id in given.items():
+        if ids:
+            known = mentions.existing(connection, list(ids.values()), owners=owners, owner_prefix=owner_prefix)
+            for what, id in ids.items():
                 if id not in known:
                     raise _gone(what, id)
         return mentions.timeline(
@@ -237,8 +237,8 @@ def who_said(engine: Engine, text: str) -> list[Mention]:
 
     def work(connection: Connection) -> list[Mention]:
         """Read it in one transaction."""
-        said = nodes.containing(connection, wanted, owners=engine.owners)
-        return mentions.of_nodes(connection, said, owners=engine.owners)
+        ids = nodes.containing(connection, wanted, owners=engine.owners)
+        return mentions.of_nodes(connection, ids, owners=engine.owners)
 
     return engine.reading(work)
 

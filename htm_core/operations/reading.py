@@ -15,22 +15,22 @@ from .moved_hits import moved
 from .reranking import in_order_of
 
 
-def read(engine: Engine, query: RecallQuery, found: Recall) -> Recall:
+def read(engine: Engine, query: RecallQuery, recall: Recall) -> Recall:
     """A recall whose first hits are in the order of the reader; as it was, with the reason, where that fails or is too slow.
 
     A hit gets the score of the place to which it moves, and the relevance that the reader gives it. Where a question asks for what
     holds now, the newest of the messages that state it comes first, and the others say that they were said earlier.
     """
     if not reads(query):
-        return found
-    first, rest = found.hits[: reading.READ], found.hits[reading.READ :]
+        return recall
+    first, rest = recall.hits[: reading.READ], recall.hits[reading.READ :]
 
     def order() -> Sequence[Hit]:
         """The hits as the reader puts them."""
         logits = _logits(query.question, first, seconds=engine.settings.reranker_timeout)
-        return found.hits if logits is None else [*_in_order(query, first, logits), *rest]
+        return recall.hits if logits is None else [*_in_order(query, first, logits), *rest]
 
-    return in_order_of(found, order, model="reader")
+    return in_order_of(recall, order, model="reader")
 
 
 def reads(query: RecallQuery) -> bool:
@@ -41,7 +41,9 @@ def reads(query: RecallQuery) -> bool:
 def _logits(question: str, hits: Sequence[Hit], *, seconds: float) -> Sequence[float] | None:
     """How surely each hit states what is asked, as logits; None where the reader cannot read the question."""
     passages = [
-        (said.name or said.role or "", said.at, hit.passage) if (said := hit.mention) else ("", None, hit.passage)
+        (mention.name or mention.role or "", mention.at, hit.passage)
+        if (mention := hit.mention)
+        else ("", None, hit.passage)
         for hit in hits
     ]
     logits = embedded_reader().states(question, passages, seconds=seconds)

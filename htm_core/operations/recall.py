@@ -125,19 +125,19 @@ def prepare(
     return replace(prepared, at_any_time=at_any_time)
 
 
-def _with_weights(signals: Signals, given: Mapping[str, float] | None) -> Signals:
+def _with_weights(signals: Signals, weights: Mapping[str, float] | None) -> Signals:
     """The weights of a process with those of one recall; raises `InvalidInput`."""
-    if not given:
+    if not weights:
         return signals
-    if not isinstance(given, Mapping):
-        raise InvalidInput(f"expected signals to be weights by name, such as {{'context': 0}}, got {given!r:.80}")
+    if not isinstance(weights, Mapping):
+        raise InvalidInput(f"expected signals to be weights by name, such as {{'context': 0}}, got {weights!r:.80}")
     try:
-        return Signals(**{**signals.model_dump(exclude_unset=True), **given})
+        return Signals(**{**signals.model_dump(exclude_unset=True), **weights})
     except (ValidationError, TypeError) as error:
         names = ", ".join(Signals.model_fields)
         raise InvalidInput(
             f"expected signals to be weights by name, numbers from 0 to 1 (session, speaker, time, prior: to 10) for "
-            f"{names}, got {dict(given)!r:.120}"
+            f"{names}, got {dict(weights)!r:.120}"
         ) from error
 
 
@@ -160,19 +160,19 @@ def answer(engine: Engine, query: RecallQuery) -> Recall:
     `degraded` says so. When the times that the query names hold no answer, all times are searched, and `timeframe` says so. An
     expander or a reranker that fails is left out, and `fallback` says so.
     """
-    query, found = search(engine, query, at_least=_read(engine, query))
-    found = in_stages(engine, query, found, STAGES)
-    if query.hold and found.hits:
-        engine.hold(found.hits)
+    query, recall = search(engine, query, at_least=_read(engine, query))
+    recall = in_stages(engine, query, recall, STAGES)
+    if query.hold and recall.hits:
+        engine.hold(recall.hits)
         engine.start_worker()
     engine.emit(
         "recall",
-        hits=len(found.hits),
-        degraded=int(found.degraded is not None),
-        fallback=int(found.fallback is not None),
-        sql_ms=found.timings.sql,
+        hits=len(recall.hits),
+        degraded=int(recall.degraded is not None),
+        fallback=int(recall.fallback is not None),
+        sql_ms=recall.timings.sql,
     )
-    return replace(found, hits=tuple(local_hits(found.hits, engine.timezone)))
+    return replace(recall, hits=tuple(local_hits(recall.hits, engine.timezone)))
 
 
 def _read(engine: Engine, query: RecallQuery) -> int:
@@ -186,15 +186,15 @@ def _reranker(engine: Engine, query: RecallQuery) -> CheckedReranker | None:
     return engine.reranker if query.with_plugs else None
 
 
-def _by_the_reader(engine: Engine, query: RecallQuery, found: Recall) -> Recall:
+def _by_the_reader(engine: Engine, query: RecallQuery, recall: Recall) -> Recall:
     reranker = _reranker(engine, query)
     if reranker is None:
-        return read(engine, query, found)
-    return reranked(reranker, found, question=query.question, seconds=engine.settings.reranker_timeout)
+        return read(engine, query, recall)
+    return reranked(reranker, recall, question=query.question, seconds=engine.settings.reranker_timeout)
 
 
-def _present_values_first(engine: Engine, query: RecallQuery, found: Recall) -> Recall:
-    return present_first(query, found, edges_around(engine, query, found))
+def _present_values_first(engine: Engine, query: RecallQuery, recall: Recall) -> Recall:
+    return present_first(query, recall, edges_around(engine, query, recall))
 
 
 def _within_limit(_: Engine, query: RecallQuery, hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -251,10 +251,10 @@ def _within_budget(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> S
         if hit.node.tokens <= budget:
             kept.append(hit)
             budget -= hit.node.tokens
-    said = [hit.mentions[0].id for hit in kept if hit.mentions]
-    if not budget or not said:
+    ids = [hit.mentions[0].id for hit in kept if hit.mentions]
+    if not budget or not ids:
         return kept
-    before = messages_before(engine, said, everybody=query.of_everybody)
+    before = messages_before(engine, ids, everybody=query.of_everybody)
     shown = {hit.node.id for hit in kept}
     for place, hit in enumerate(kept):
         message = before.get(hit.mentions[0].id) if hit.mentions else None

@@ -59,16 +59,16 @@ def related(
             limit=limit,
             min_weight=min_weight,
         )
-        found = nodes.read(connection.fetch, [each.node for each in reached], owners=engine.owners)
+        by_id = nodes.read(connection.fetch, [each.node for each in reached], owners=engine.owners)
     return [
-        Related(node=found[each.node], weight=each.weight, path=each.path) for each in reached if each.node in found
+        Related(node=by_id[each.node], weight=each.weight, path=each.path) for each in reached if each.node in by_id
     ]
 
 
 def _visible(engine: Engine, connection: Connection, node: str | Node) -> UUID:
     """The id of a node that this owner sees and that is not forgotten; raises `NotFound`."""
-    given = node.id if isinstance(node, Node) else node
-    id = find(engine, connection, given)
+    id_or_key = node.id if isinstance(node, Node) else node
+    id = find(engine, connection, id_or_key)
     if id is None or not nodes.read(connection.fetch, [id], owners=engine.owners):
-        raise NotFound(f"expected a node id or a key of this owner, got {given!r}", advice="memories")
+        raise NotFound(f"expected a node id or a key of this owner, got {id_or_key!r}", advice="memories")
     return id

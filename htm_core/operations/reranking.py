@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("htm.recall")
 
 
-def reranked(reranker: CheckedReranker | None, found: Recall, *, question: str, seconds: float) -> Recall:
+def reranked(reranker: CheckedReranker | None, recall: Recall, *, question: str, seconds: float) -> Recall:
     """A recall with its hits in the order of the reranker; as it was, with the reason, where that fails or is too slow.
 
     A hit gets the score and the relevance of the place to which it moves: the numbers of models differ in scale, and what counts by
@@ -26,31 +26,31 @@ def reranked(reranker: CheckedReranker | None, found: Recall, *, question: str, 
     out stand behind those that it names.
     """
     if reranker is None:
-        return found
-    hits = found.hits
+        return recall
+    hits = recall.hits
 
     def order() -> Sequence[Hit]:
         """The hits as the reranker puts them."""
         texts, scores = [_shown(hit) for hit in hits], [hit.score for hit in hits]
         return _in_order(hits, reranker.order(question, texts, scores, seconds=seconds))
 
-    return in_order_of(found, order, model="reranker")
+    return in_order_of(recall, order, model="reranker")
 
 
-def in_order_of(found: Recall, order: Callable[[], Sequence[Hit]], *, model: str) -> Recall:
+def in_order_of(recall: Recall, order: Callable[[], Sequence[Hit]], *, model: str) -> Recall:
     """A recall with the hits that `order` gives; as it was, with the reason, where that raises `ModelError`."""
-    if not found.hits:
-        return found
+    if not recall.hits:
+        return recall
     began = time.perf_counter()
-    hits, fallback = found.hits, found.fallback
+    hits, fallback = recall.hits, recall.fallback
     try:
         hits = tuple(order())
     except ModelError as error:
         _log.warning("recall without the %s: %s", model, type(error).__name__)
         why = f"Hits are in the order of the search: {error}"
         fallback = f"{fallback} {why}" if fallback else why
-    timings = replace(found.timings, reranker=(time.perf_counter() - began) * 1e3)
-    return replace(found, hits=hits, fallback=fallback, timings=timings)
+    timings = replace(recall.timings, reranker=(time.perf_counter() - began) * 1e3)
+    return replace(recall, hits=hits, fallback=fallback, timings=timings)
 
 
 def _shown(hit: Hit) -> str:

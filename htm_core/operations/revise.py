@@ -50,9 +50,9 @@ def revise(
         gone.clear()
         for old in before:
             if forget and old != written[0].node:
-                said = forgetting.mentions_of_key(connection, old, key=key, owner=engine.owner)
+                mentions = forgetting.mentions_of_key(connection, old, key=key, owner=engine.owner)
                 gone[:] = forgetting.forget_mentions(
-                    connection, said, owner=engine.owner, by=engine.robot, at=engine.clock()
+                    connection, mentions, owner=engine.owner, by=engine.robot, at=engine.clock()
                 )
         if note is not None:
             note(connection)

@@ -55,15 +55,15 @@ def search(engine: Engine, query: RecallQuery, *, at_least: int) -> tuple[Recall
         engine.expander if query.with_plugs and query.mode != "text" else None
     )  # other questions have other words
     expansion = expand(expander, query.question, seconds=engine.settings.expander_timeout)
-    found = _search_for_all(engine, query, expansion.questions, at_least=at_least)
-    if query.at_any_time is not None and _best_relevance(found) < ANSWERS:
+    recall = _search_for_all(engine, query, expansion.questions, at_least=at_least)
+    if query.at_any_time is not None and _best_relevance(recall) < ANSWERS:
         outside = _search_for_all(engine, query.at_any_time, expansion.questions, at_least=at_least)
-        timings = total([found.timings, outside.timings])
-        if _best_relevance(outside) > MUCH_MORE_RELEVANT * _best_relevance(found):
-            query, found = query.at_any_time, outside
-        found = replace(found, timings=timings)
-    timings = replace(found.timings, expander=expansion.milliseconds)
-    return query, replace(found, fallback=expansion.fallback, timings=timings)
+        timings = total([recall.timings, outside.timings])
+        if _best_relevance(outside) > MUCH_MORE_RELEVANT * _best_relevance(recall):
+            query, recall = query.at_any_time, outside
+        recall = replace(recall, timings=timings)
+    timings = replace(recall.timings, expander=expansion.milliseconds)
+    return query, replace(recall, fallback=expansion.fallback, timings=timings)
 
 
 def _best_relevance(hits: Sequence[Hit]) -> float:
@@ -91,25 +91,25 @@ def _search_for_all(engine: Engine, query: RecallQuery, questions: Sequence[str]
     parts = [] if asked is None else [find(validation.check_query(part)) for part in asked.parts[1:]]
     if asked is not None and not asked.surely:
         parts.append(find(validation.check_query(asked.beside)))
-    found = best_of([_search_for_one(engine, query), *parts], [find(text) for text in questions], limit=limit)
+    recall = best_of([_search_for_one(engine, query), *parts], [find(text) for text in questions], limit=limit)
     if asked is None:
-        return found
-    found = replace(found, searched=asked.parts)
-    return _with_gist(found, find(validation.check_query(asked.beside)), shown=shown) if asked.surely else found
+        return recall
+    recall = replace(recall, searched=asked.parts)
+    return _with_gist(recall, find(validation.check_query(asked.beside)), shown=shown) if asked.surely else recall
 
 
-def _with_gist(found: Recall, gist: Recall, *, shown: int) -> Recall:
+def _with_gist(recall: Recall, gist: Recall, *, shown: int) -> Recall:
     """What the parts of a message find that ask, with what is surely known of the rest in the last quarter of the `shown` places.
 
     The hits of the rest get no more than the score of the place where they stand.
     """
-    known = {hit.node.id for hit in found}
+    known = {hit.node.id for hit in recall}
     sure = [hit for hit in gist if hit.relevance >= CERTAIN and hit.node.id not in known][: shown // PASTED_SHARE]
-    at = min(len(found), shown - len(sure))
-    lowest = found[at - 1].score if at else 1.0
+    at = min(len(recall), shown - len(sure))
+    lowest = recall[at - 1].score if at else 1.0
     added = [_scored(hit, min(hit.score, lowest)) for hit in sure]
-    hits = (*found.hits[:at], *added, *found.hits[at:])
-    return replace(found, hits=hits, timings=total([found.timings, gist.timings]))
+    hits = (*recall.hits[:at], *added, *recall.hits[at:])
+    return replace(recall, hits=hits, timings=total([recall.timings, gist.timings]))
 
 
 def _scored(hit: Hit, score: float) -> Hit:
@@ -152,12 +152,12 @@ def _search_for_one(engine: Engine, query: RecallQuery) -> Recall:
     corrections = asked.corrections
     if asked.mode == "text" and (meant := _meant(engine, searched)):  # finds the words that were given, and says others
         corrections = meant.corrections
-    found = Recall(
+    recall = Recall(
         query=query.query, hits=tuple(searched.hits), timeframe=query.timeframe, timings=total(spent),
         corrections=corrections,
     )  # fmt: skip
-    found = in_stages(engine, replace(asked, limit=wanted), found, STAGES)
-    return replace(found, degraded=asked.degraded or _found_by_words_alone(asked, found.hits, searched))
+    recall = in_stages(engine, replace(asked, limit=wanted), recall, STAGES)
+    return replace(recall, degraded=asked.degraded or _found_by_words_alone(asked, recall.hits, searched))
 
 
 def _search(engine: Engine, query: RecallQuery, *, wanted: int) -> _Searched:
@@ -311,11 +311,11 @@ def _found_by_words_alone(query: RecallQuery, hits: Sequence[Hit], searched: _Se
     without_direction: Collection[str] = searched.result.without_direction
     alone = [hit for hit in hits if hit.match.cosine is None and hit.vector_rank is None and hit.content != query.query]
     zeros = sum(hit.node.id in without_direction for hit in alone)
-    said = (
+    sentences = (
         _by_their_words(len(alone) - zeros, "its vector is not made yet", "their vectors are not made yet"),
         _by_their_words(zeros, "the embedder answered it with zeros", "the embedder answered them with zeros"),
     )
-    return " ".join(filter(None, said)) or None
+    return " ".join(filter(None, sentences)) or None
 
 
 def _by_their_words(count: int, why: str, why_all: str) -> str | None:

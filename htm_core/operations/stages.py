@@ -16,18 +16,18 @@ Stage: TypeAlias = Callable[[Engine, RecallQuery, Recall], Recall]
 def on_hits(change: Callable[[Engine, RecallQuery, Sequence[Hit]], Sequence[Hit]]) -> Stage:
     """A stage that changes nothing but the hits."""
 
-    def stage(engine: Engine, query: RecallQuery, found: Recall) -> Recall:
+    def stage(engine: Engine, query: RecallQuery, recall: Recall) -> Recall:
         """The recall with the changed hits."""
-        hits = change(engine, query, found.hits)
-        return found if hits is found.hits else replace(found, hits=tuple(hits))
+        hits = change(engine, query, recall.hits)
+        return recall if hits is recall.hits else replace(recall, hits=tuple(hits))
 
     return stage
 
 
-def in_stages(engine: Engine, query: RecallQuery, found: Recall, stages: Mapping[str, Stage]) -> Recall:
+def in_stages(engine: Engine, query: RecallQuery, recall: Recall, stages: Mapping[str, Stage]) -> Recall:
     """A recall after these stages. Where the query asks for an explanation, `steps` names those that changed a hit or its place."""
     for name, stage in stages.items():
-        before, found = found.hits, stage(engine, query, found)
-        if query.explain and found.hits != before:
-            found = replace(found, steps=(*found.steps, name))
-    return found
+        before, recall = recall.hits, stage(engine, query, recall)
+        if query.explain and recall.hits != before:
+            recall = replace(recall, steps=(*recall.steps, name))
+    return recall

@@ -31,7 +31,7 @@ class Edges:
     brought: Mapping[str, Node] = field(default_factory=dict)
 
 
-def edges_around(engine: Engine, query: RecallQuery, found: Recall) -> Edges:
+def edges_around(engine: Engine, query: RecallQuery, recall: Recall) -> Edges:
     """The edges around the hits of a recall, in one short look where there are none; without a look where the tenant has none.
 
     Where only the older one was found, the newer one is read too, unless the query has filters on who said something, when,
@@ -39,10 +39,10 @@ def edges_around(engine: Engine, query: RecallQuery, found: Recall) -> Edges:
     or held at a time, an edge holds from when its newer saying was said.
     """
     threshold = engine.settings.supersession
-    if threshold is None or not found.hits or engine.database.superseding.known(engine.tenant) is False:
+    if threshold is None or not recall.hits or engine.database.superseding.known(engine.tenant) is False:
         return Edges()
     moment = min(filter(None, (query.filters.as_of, query.filters.valid_at)), default=None)
-    ids = [UUID(hit.node.id) for hit in found.hits[:COMPARED_HITS]]
+    ids = [UUID(hit.node.id) for hit in recall.hits[:COMPARED_HITS]]
 
     read = partial(engine.read, everybody=query.of_everybody)
     edges = supersession.around(read, ids, owners=query.filters.owners, threshold=threshold, moment=moment)
@@ -53,7 +53,7 @@ def edges_around(engine: Engine, query: RecallQuery, found: Recall) -> Edges:
     return Edges(edges, {str(id): node for id, node in known.items()})
 
 
-def present_first(query: RecallQuery, found: Recall, known: Edges) -> Recall:
+def present_first(query: RecallQuery, recall: Recall, known: Edges) -> Recall:
     """A recall in which what was superseded stands below what superseded it, and each says so of the other.
 
     Where a query asks about a time that is over, what held at its end stands first. Nothing is left out but for what no longer
@@ -61,12 +61,12 @@ def present_first(query: RecallQuery, found: Recall, known: Edges) -> Recall:
     """
     edges = known.edges
     if edges:
-        hits = reordered(found.hits, edges, known.brought, former=_shows_former(query), then=query.then)
-        found = replace(found, hits=tuple(hits))
-    applied = found.timeframe
-    if applied is not None and applied.outside and _held_then(found.hits, edges, applied.windows):
-        return replace(found, timeframe=replace(applied, outside=False))
-    return found
+        hits = reordered(recall.hits, edges, known.brought, former=_shows_former(query), then=query.then)
+        recall = replace(recall, hits=tuple(hits))
+    applied = recall.timeframe
+    if applied is not None and applied.outside and _held_then(recall.hits, edges, applied.windows):
+        return replace(recall, timeframe=replace(applied, outside=False))
+    return recall
 
 
 def reordered(
@@ -100,9 +100,9 @@ def reordered(
     for id in held:
         _lift(order, id, above=_after(id, edges))
     older_of: dict[str | None, list[Supersession]] = {}
-    for each in edges:
-        if each.older.node_id not in held:  # what held then stands above, and not beside the newer one
-            older_of.setdefault(each.newer.node_id, []).append(each)
+    for edge in edges:
+        if edge.older.node_id not in held:  # what held then stands above, and not beside the newer one
+            older_of.setdefault(edge.newer.node_id, []).append(edge)
     return [
         replace(
             hit,
@@ -115,18 +115,18 @@ def reordered(
 
 def _ended_by(edges: Sequence[Supersession]) -> dict[str | None, Supersession]:
     """The edge by which each superseded node came to its end: of several the first after it was said."""
-    found: dict[str | None, Supersession] = {}
-    for each in edges:  # the latest first
-        if each.older.node_id not in found or each.holds_from > each.older.at:
-            found[each.older.node_id] = each
-    return found
+    endings: dict[str | None, Supersession] = {}
+    for edge in edges:  # the latest first
+        if edge.older.node_id not in endings or edge.holds_from > edge.older.at:
+            endings[edge.older.node_id] = edge
+    return endings
 
 
 def _held_then(hits: Sequence[Hit], edges: Sequence[Supersession], windows: Sequence[Window]) -> bool:
     """Whether something that probably answers held at these times, by its own words or by what superseded it."""
     answers = {hit.node.id for place, hit in enumerate(hits) if place == 0 or hit.relevance >= ANSWERS}
-    said = [mention for hit in hits if hit.node.id in answers for mention in hit.mentions]
-    spans = [(each.valid.start or each.at, each.valid.stop) for each in said if each.valid is not None]
+    mentions = [mention for hit in hits if hit.node.id in answers for mention in hit.mentions]
+    spans = [(each.valid.start or each.at, each.valid.stop) for each in mentions if each.valid is not None]
     spans += [
         (each.older.at, each.holds_from)
         for each in _ended_by(edges).values()
@@ -137,16 +137,16 @@ def _held_then(hits: Sequence[Hit], edges: Sequence[Supersession], windows: Sequ
 
 def _after(id: str, edges: Sequence[Supersession]) -> set[str | None]:
     """The ids of all that came after a node, over all between."""
-    found, ahead = set[str | None](), [id]
+    later, ahead = set[str | None](), [id]
     while ahead:
         older = ahead.pop()
         ahead += [
             each.newer.node_id or ""
             for each in edges
-            if each.older.node_id == older and each.newer.node_id not in found
+            if each.older.node_id == older and each.newer.node_id not in later
         ]
-        found.update(ahead)
-    return found - {id}
+        later.update(ahead)
+    return later - {id}
 
 
 def _lift(order: list[Hit], id: str, *, above: Collection[str | None]) -> None:
@@ -177,14 +177,14 @@ def _former(
     id: str, older_of: Mapping[str | None, Sequence[Supersession]], ended_by: Mapping[str | None, Supersession]
 ) -> list[Supersession]:
     """All that a node has superseded, the latest first, each by the edge that ended it."""
-    found: dict[str | None, Supersession] = {}
+    former: dict[str | None, Supersession] = {}
     ahead = list(older_of.get(id, ()))
     while ahead:
-        each = ahead.pop(0)
-        if each.older.node_id not in found and each.older.node_id != id:
-            found[each.older.node_id] = ended_by[each.older.node_id]
-            ahead += older_of.get(each.older.node_id, ())
-    return sorted(found.values(), key=lambda each: each.holds_from, reverse=True)
+        edge = ahead.pop(0)
+        if edge.older.node_id not in former and edge.older.node_id != id:
+            former[edge.older.node_id] = ended_by[edge.older.node_id]
+            ahead += older_of.get(edge.older.node_id, ())
+    return sorted(former.values(), key=lambda edge: edge.holds_from, reverse=True)
 
 
 def _exchange(order: list[Hit], older: int, newer: int) -> None:
@@ -217,5 +217,5 @@ def _is_filtered(query: RecallQuery) -> bool:
 def _shows_former(query: RecallQuery) -> bool:
     """Whether what a hit superseded may be shown: under these filters it may be just what is not wanted."""
     f = query.filters
-    given = (f.robots, f.session, f.sources, f.min_trust)
-    return all(each is None for each in given) and not (f.windows or f.tags or f.equal or f.metadata)
+    filters = (f.robots, f.session, f.sources, f.min_trust)
+    return all(each is None for each in filters) and not (f.windows or f.tags or f.equal or f.metadata)

@@ -47,12 +47,16 @@ def profile(engine: Engine, *, user: str | None, budget: int) -> Profile:
     (sessions, stated, pending), read = _at_once(engine, owner, look)(), 0
     here = bool(sessions) and readers.is_here()
     while here and sessions and read < READ_AT_ONCE:
-        said = _at_once(engine, owner, partial(steps.queue_said, sessions=sessions))
-        found = steps.understood(said())
+        fetch = _at_once(engine, owner, partial(steps.queue_said, sessions=sessions))
+        batch = steps.understood(fetch())
         time_limit.restart()
-        if not found:
+        if not batch:
             break
-        count, looked = _at_once(engine, owner, lambda each: (_queue_profile(each, found), look(each)))  # noqa: B023 - called at once
+        count, looked = _at_once(
+            engine,
+            owner,
+            lambda connection: (_queue_profile(connection, batch), look(connection)),  # noqa: B023 - called at once
+        )
         read, (sessions, stated, pending) = read + max(1, count), looked()
     if pending and here:
         _at_once(engine, owner, lambda connection: tidying.enqueue(connection, "profile"))
@@ -68,7 +72,10 @@ def _at_once(engine: Engine, owner: str, queue: Callable[[Connection], T]) -> T:
     """What `queue` answers, whose statements are a transaction in one message that may see what the owner said."""
     queued: list[T] = []
     for attempt in attempts(repeatable=True):
-        with attempt, engine.transaction(also=[owner], first=lambda each: queued.append(queue(each)), alone=True):
+        with (
+            attempt,
+            engine.transaction(also=[owner], first=lambda connection: queued.append(queue(connection)), alone=True),
+        ):
             pass
     return queued[-1]
 
@@ -82,9 +89,9 @@ def _queue_look(connection: Connection, *, owner: str) -> Callable[[], tuple[lis
     return lambda: (sessions(), stated(), unread())
 
 
-def _queue_profile(connection: Connection, found: Sequence[steps.TidyStep]) -> int:
+def _queue_profile(connection: Connection, batch: Sequence[steps.TidyStep]) -> int:
     """Have what steps have found for a profile stored, and give how many messages that were."""
-    return sum(steps.store_profile(connection, each) for each in found)
+    return sum(steps.store_profile(connection, each) for each in batch)
 
 
 def tidy(
@@ -109,12 +116,12 @@ def tidy(
     return done
 
 
-def _summarizer(given: SummarizerLike | None) -> CheckedSummarizer | None:
-    if given is None:
+def _summarizer(spec: SummarizerLike | None) -> CheckedSummarizer | None:
+    if spec is None:
         return None
     from ..models.summarizers import resolve_summarizer  # most memories never need it
 
-    return resolve_summarizer(given)
+    return resolve_summarizer(spec)
 
 
 def _tidied(engine: Engine, wanted: Sequence[TidyKind], writer: CheckedSummarizer | None) -> Tidied:
@@ -150,20 +157,20 @@ def _taken_back(engine: Engine) -> Iterator[Connection]:
 
 def _step(engine: Engine, begin: steps.Begin, kind: TidyKind) -> Tidied | None:
     """The next sessions of one kind of tidying; None where nothing is left."""
-    found = steps.next_steps(begin, kind, owners=[engine.owner], limit=AT_ONCE)
-    if not found:
+    batch = steps.next_steps(begin, kind, owners=[engine.owner], limit=AT_ONCE)
+    if not batch:
         return None
     if kind == "profile":
         with begin() as connection:
-            return Tidied(dry_run=False, read=_queue_profile(connection, found))
+            return Tidied(dry_run=False, read=_queue_profile(connection, batch))
     if kind == "merge":
         with begin() as connection:
             merged = [
-                node for each in found for node in steps.merge(connection, each, robot=engine.robot, at=engine.clock())
+                node for each in batch for node in steps.merge(connection, each, robot=engine.robot, at=engine.clock())
             ]
             made = tidying.merges(connection, owner=engine.owner, limit=MOST, nodes=merged) if merged else []
         return Tidied(dry_run=False, merges=tuple(made))
-    written = [(each, steps.summarized(each.messages, each.session, at=engine.clock())) for each in found]
+    written = [(each, steps.summarized(each.messages, each.session, at=engine.clock())) for each in batch]
     with begin() as connection:
         stored = [
             summary
