@@ -472,8 +472,8 @@ class Engine:
         """Take nodes that were hidden or erased out of every working memory that this process holds of the tenant."""
         if ids:
             self.forgot()
-        for each in open_sets(self.database, self.tenant):
-            each.drop([str(id) for id in ids])
+        for open_set in open_sets(self.database, self.tenant):
+            open_set.drop([str(id) for id in ids])
 
     def forgot(self) -> None:
         """Note that something of the tenant was hidden or erased: what this process has read of it is read again."""
@@ -485,15 +485,15 @@ class Engine:
         None for both is everybody's in the tenant.
         """
         self.forgot()
-        for each in open_sets(self.database, self.tenant):
-            if owner in (None, each.key.owner) and session in (None, each.key.session):
-                each.drop([item.id for item in each.memory.items])
+        for open_set in open_sets(self.database, self.tenant):
+            if owner in (None, open_set.key.owner) and session in (None, open_set.key.session):
+                open_set.drop([item.id for item in open_set.memory.items])
 
     def catch_up_everywhere(self) -> None:
         """Bring every working memory that this process holds of the tenant up to date with its table."""
         now = self.clock().timestamp()
-        for each in open_sets(self.database, self.tenant):
-            each.catch_up(now=now)
+        for open_set in open_sets(self.database, self.tenant):
+            open_set.catch_up(now=now)
 
     # -- observers -----------------------------------------------------------------------------------------------------
 
@@ -523,7 +523,7 @@ class Engine:
 
 def _item_of_hit(hit: Hit, now: float) -> Item:
     """The item of a recalled node, with who said it when and where."""
-    node, said = hit.node, hit.mention
+    node, mention = hit.node, hit.mention
     item = Item(
         id=node.id,
         content=node.content,
@@ -536,16 +536,16 @@ def _item_of_hit(hit: Hit, now: float) -> Item:
         keys=node.keys,
         expires_at=None if node.expires_at is None else node.expires_at.timestamp(),
     )
-    if said is None:
+    if mention is None:
         return item
     return replace(
         item,
-        name=said.name,
-        role=said.role,
-        session=said.session,
-        said_at=said.at.timestamp(),
-        seq=said.seq,
-        source=said.source,
+        name=mention.name,
+        role=mention.role,
+        session=mention.session,
+        said_at=mention.at.timestamp(),
+        seq=mention.seq,
+        source=mention.source,
     )
 
 

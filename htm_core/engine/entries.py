@@ -68,13 +68,13 @@ class Preparer:
         return made
 
     def attached(
-        self, values: Iterable[Draft | Mapping[str, Any]], said: Sequence[Entry], *, now: datetime
+        self, values: Iterable[Draft | Mapping[str, Any]], entries: Sequence[Entry], *, now: datetime
     ) -> list[Entry]:
         """The entries of the files that came with drafts, cut, each in the session and at the time of what it came with.
 
-        `said` are the entries of the drafts, which say how long they live.
+        `entries` are those of the drafts, which say how long they live.
         """
-        pairs = zip(map(validation.as_draft, values), said, strict=True)
+        pairs = zip(map(validation.as_draft, values), entries, strict=True)
         parts = [part for draft, entry in pairs if draft.attached for part in self._parts(draft, entry)]
         return self.entries(parts, now=now)
 
@@ -90,7 +90,7 @@ class Preparer:
         source = None if draft.source is None else check_source(draft.source)
         trust = None if draft.trust is None else check_trust(draft.trust)
         pieces = () if empty else self._pieces(content)
-        given = (None if draft.vector is None else validation.check_vector(draft.vector),)
+        vectors = (None if draft.vector is None else validation.check_vector(draft.vector),)
         at = now if draft.at is None else validation.check_time(draft.at)
         valid, valid_words = self._validity(draft, at=at)
         return Entry(
@@ -114,20 +114,22 @@ class Preparer:
             source=source,
             trust=trust,
             pieces=pieces,
-            vectors=(given + (None,) * len(pieces))[: len(pieces)],
+            vectors=(vectors + (None,) * len(pieces))[: len(pieces)],
             is_dated=draft.at is not None,
             logged=wordless or draft.role is not None or draft.payload is not None,
         )
 
-    def _parts(self, draft: Draft, said: Entry) -> list[Draft]:
+    def _parts(self, draft: Draft, entry: Entry) -> list[Draft]:
         """The parts of the files that came with a draft, which has this entry, each with an id that follows from its place."""
         parts: list[Draft] = []
-        for number, given in enumerate(validation.check_attached(draft.attached)):
-            file = Readable(given.text, is_markdown=is_markdown(given.name, given.media_type), pages=given.pages)
+        for number, attachment in enumerate(validation.check_attached(draft.attached)):
+            file = Readable(
+                attachment.text, is_markdown=is_markdown(attachment.name, attachment.media_type), pages=attachment.pages
+            )
             if self.redactor is not None:  # as a whole: a secret that is cut in two is not known
                 file = file.without_secrets(self.redactor)
             about = {
-                **({} if given.name is None else {"file": given.name}),
+                **({} if attachment.name is None else {"file": attachment.name}),
                 **({} if draft.id is None else {ATTACHED_TO: draft.id}),
             }
             for at, (chunk, content) in enumerate(self._cut(file)):
@@ -138,8 +140,8 @@ class Preparer:
                     session=draft.session,
                     at=draft.at,
                     metadata={**about, **place, "headings": [each[:HEADING] for each in place["headings"][-HEADINGS:]]},
-                    expires_at=said.expires_at,
-                    source=given.source,
+                    expires_at=entry.expires_at,
+                    source=attachment.source,
                 )
                 parts.append(with_markers(part, self.redactor))
         return parts
@@ -162,16 +164,16 @@ class Preparer:
 
     def _validity(self, draft: Draft, *, at: datetime) -> tuple[Window | None, str | None]:
         """When a draft holds, and the words that say so: those of `valid`, else of its content."""
-        given = draft.valid
-        if given is None:
+        valid = draft.valid
+        if valid is None:
             if not self.settings.validity_words or not isinstance(draft.content, str):
                 return None, None
-            found = find_validity(draft.content, lambda: calendar_at(at, settings=self.settings))
-            return (None, None) if found is None else (found.window, found.words)
-        span = read_validity(given, calendar_at(at, settings=self.settings)) if isinstance(given, str) else None
+            validity = find_validity(draft.content, lambda: calendar_at(at, settings=self.settings))
+            return (None, None) if validity is None else (validity.window, validity.words)
+        span = read_validity(valid, calendar_at(at, settings=self.settings)) if isinstance(valid, str) else None
         if span is None:
-            span = one_span(windows_at(given, at, settings=self.settings), given)
-        return span, given if span is not None and isinstance(given, str) else None
+            span = one_span(windows_at(valid, at, settings=self.settings), valid)
+        return span, valid if span is not None and isinstance(valid, str) else None
 
     def _pieces(self, content: str) -> tuple[PassageDraft, ...]:
         return tuple(
@@ -198,13 +200,13 @@ def _without_thoughts(draft: Draft, *, wordless: bool) -> Draft:
     """
     if not isinstance(draft.content, str) or "assistant" not in (draft.role, draft.source):
         return draft
-    said = without_thoughts(draft.content)
-    if said == draft.content:
+    text = without_thoughts(draft.content)
+    if text == draft.content:
         return draft
-    if not said and not wordless:
+    if not text and not wordless:
         raise InvalidInput(
             "expected words that a model said, got nothing but its thoughts, which are nobody's words; leave them out, or "
             "remember them with role=None"
         )
     exact = draft.content.encode("utf-8", "surrogatepass") if draft.payload is None else draft.payload
-    return replace(draft, content=said, payload=exact)
+    return replace(draft, content=text, payload=exact)

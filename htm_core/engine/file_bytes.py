@@ -85,12 +85,12 @@ def _pages(data: bytes, most_pages: int) -> list[str]:
         raise UnreadPdf(
             "expected a PDF that can be read, got one that takes too much time or memory to read; print it anew, or divide it"
         )
-    found = json.loads(done.stdout)
-    if found["of"] > most_pages:
+    result = json.loads(done.stdout)
+    if result["of"] > most_pages:
         _log.warning(
-            "of a PDF of %d pages, the first %d alone are read; divide it to have all of it", found["of"], most_pages
+            "of a PDF of %d pages, the first %d alone are read; divide it to have all of it", result["of"], most_pages
         )
-    pages = [legible(each.replace("\r\n", "\n")) for each in found["pages"]]
+    pages = [legible(each.replace("\r\n", "\n")) for each in result["pages"]]
     if not any(each.strip() for each in pages):
         raise InvalidInput("expected a PDF with text, got one without, as a scan is; recognise its text first")
     return pages

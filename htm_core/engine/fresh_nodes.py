@@ -109,14 +109,14 @@ class FreshNodes:
         if not self._waiting:  # without the lock: nearly always there is nothing
             return []
         with self._lock:
-            found = [
+            entries = [
                 each
                 for key, nodes in self._waiting.items()
                 if key[0] == tenant and (owners is None or key[1] in owners)
                 for each in nodes.values()
                 if each[1].model == model
             ]
-        return [node for _, node in sorted(found, key=lambda each: -each[0])[:limit]]
+        return [node for _, node in sorted(entries, key=lambda entry: -entry[0])[:limit]]
 
     def done(self, tenant: str, ids: Iterable[UUID]) -> None:
         """Forget nodes that have their vectors, or that have no need of them."""

@@ -88,41 +88,41 @@ def described_call(
     name: str, subject: Any, options: Mapping[str, Any], *, store: Sequence[str], content: bool
 ) -> dict[str, Figure]:
     """What the conventions tell of a call: the store, the record if there is one, and by opt-in the query."""
-    told: dict[str, Figure] = {"gen_ai.memory.store.id": store_id(*store)}
+    figures: dict[str, Figure] = {"gen_ai.memory.store.id": store_id(*store)}
     if name in _OF_ONE and (record := _record_id(subject)):
-        told["gen_ai.memory.record.id"] = record
+        figures["gen_ai.memory.record.id"] = record
     if name == "htm.collection.delete" and (ids := _ids(subject, options)):
-        told["gen_ai.memory.record.id"] = _record_id(ids[0]) or ""
+        figures["gen_ai.memory.record.id"] = _record_id(ids[0]) or ""
     query = None
     if name in _ASKING:
         query = next((options[each] for each in ("query", "text", "prompt") if each in options), subject)
     if content and isinstance(query, str):
-        told["gen_ai.memory.query.text"] = query[:LONGEST]
-    return told
+        figures["gen_ai.memory.query.text"] = query[:LONGEST]
+    return figures
 
 
 def described_answer(answer: Any, *, content: bool) -> dict[str, Figure]:
     """What the conventions tell of an answer: how many records, the id of a single one, and by opt-in what they say."""
-    told: dict[str, Figure] = {}
+    figures: dict[str, Figure] = {}
     if isinstance(verdict := getattr(answer, "verdict", None), str):  # of a palace, which answers with evidence
-        told["htm.verdict"] = verdict
+        figures["htm.verdict"] = verdict
         answer = answer.evidence
     records = list(_records(answer))
     if isinstance(answer, Conflict):
-        told["htm.conflict"] = True
+        figures["htm.conflict"] = True
     if isinstance(answer, int) and not isinstance(answer, bool):
-        told["gen_ai.memory.record.count"] = answer
+        figures["gen_ai.memory.record.count"] = answer
     if not _is_countable(answer) and not records:
-        return told
-    told["gen_ai.memory.record.count"] = len(records)
+        return figures
+    figures["gen_ai.memory.record.count"] = len(records)
     if len(records) == 1 and not _is_countable(answer) and isinstance(records[0].get("id"), str):
-        told["gen_ai.memory.record.id"] = records[0]["id"]
+        figures["gen_ai.memory.record.id"] = records[0]["id"]
     if isinstance(answer, Recall):
-        told |= {"htm.degraded": answer.degraded is not None, "htm.fallback": answer.fallback is not None}
+        figures |= {"htm.degraded": answer.degraded is not None, "htm.fallback": answer.fallback is not None}
     if content and records:
         cut = [each | {"content": each["content"][:LONGEST]} for each in records[:MOST_RECORDS] if "content" in each]
-        told["gen_ai.memory.records"] = json.dumps(cut, ensure_ascii=False, default=str)
-    return told
+        figures["gen_ai.memory.records"] = json.dumps(cut, ensure_ascii=False, default=str)
+    return figures
 
 
 def count_of(answer: Any) -> int | None:
@@ -138,11 +138,11 @@ def _records(answer: Any) -> Iterator[dict[str, Any]]:
     """The records in an answer, each with its id, its text and its score, as far as it has them."""
     if isinstance(answer, Context):
         answer = answer.items
-    for each in answer if _is_countable(answer) else [answer]:
-        if isinstance(each, tuple):  # a caller's own id and the message
-            each = each[-1]
-        score = each.score if isinstance(each, Hit | CollectionHit) else None
-        record = each.item if isinstance(each, CollectionHit) else getattr(each, "node", None) or each
+    for item in answer if _is_countable(answer) else [answer]:
+        if isinstance(item, tuple):  # a caller's own id and the message
+            item = item[-1]
+        score = item.score if isinstance(item, Hit | CollectionHit) else None
+        record = item.item if isinstance(item, CollectionHit) else getattr(item, "node", None) or item
         record = getattr(record, "placed", None) or record
         if isinstance(record, str):
             if _is_countable(answer):  # the ids of what was put
@@ -163,5 +163,5 @@ def _record_id(subject: Any) -> str | None:
 
 
 def _ids(subject: Any, options: Mapping[str, Any]) -> Sequence[Any]:
-    found = options.get("ids", subject)
-    return found if _is_countable(found) else ()
+    ids = options.get("ids", subject)
+    return ids if _is_countable(ids) else ()

@@ -27,14 +27,14 @@ def facts_of(words: Sequence[OwnWord], known: Iterable[Stated]) -> list[tuple[UU
         for (newer, older), probability in zip(pairs, likely, strict=True)
         if probability >= facts.REPLACED
     ]
-    found = {(each.source.mention_id, facts.key_of(each.fact), each.fact.retracts): each for each in (*new, *ended)}
-    return [(UUID(each.source.mention_id), each.fact) for each in found.values()]
+    by_key = {(each.source.mention_id, facts.key_of(each.fact), each.fact.retracts): each for each in (*new, *ended)}
+    return [(UUID(each.source.mention_id), each.fact) for each in by_key.values()]
 
 
 def _stated(reader: EmbeddedReader, words: Sequence[OwnWord]) -> list[Stated]:
-    said = [(word, text) for word in words for text in facts.sentences(word.content)]
-    sections = map(facts.section_of, reader.kinds([text for _, text in said]))
-    return [_fact(word, text, section) for (word, text), section in zip(said, sections, strict=True) if section]
+    sentences = [(word, text) for word in words for text in facts.sentences(word.content)]
+    sections = map(facts.section_of, reader.kinds([text for _, text in sentences]))
+    return [_fact(word, text, section) for (word, text), section in zip(sentences, sections, strict=True) if section]
 
 
 def _fact(word: OwnWord, text: str, section: str) -> Stated:
@@ -49,13 +49,15 @@ def _fact(word: OwnWord, text: str, section: str) -> Stated:
 def _pairs(new: Sequence[Stated], known: Sequence[Stated]) -> Iterable[tuple[Stated, Stated]]:
     """Sentences of one section, the newer and the older of each pair, of which the reader says whether one replaces the other."""
     others = [each for each in known if not each.fact.retracts]
-    for each in new:
-        section = [old for old in others if old.fact.section == each.fact.section and old.fact.slot != each.fact.slot]
+    for stated in new:
+        section = [
+            old for old in others if old.fact.section == stated.fact.section and old.fact.slot != stated.fact.slot
+        ]
         for other in sorted(section, key=_when)[-facts.COMPARED :]:
-            older, newer = sorted((each, other), key=_when)
+            older, newer = sorted((stated, other), key=_when)
             if older.source.mention_id != newer.source.mention_id:
                 yield newer, older
-        others.append(each)
+        others.append(stated)
 
 
 def _when(stated: Stated) -> tuple[object, ...]:

@@ -23,8 +23,8 @@ def main(arguments: list[str]) -> int:
 
     try:
         with pdfium.PdfDocument(sys.stdin.buffer.read()) as document:
-            found = [_page(document, at) for at in range(min(len(document), pages))]
-            sys.stdout.write(json.dumps({"pages": found, "of": len(document)}))
+            texts = [_page(document, at) for at in range(min(len(document), pages))]
+            sys.stdout.write(json.dumps({"pages": texts, "of": len(document)}))
     except pdfium.PdfiumError as error:
         sys.stdout.write(str(error))
         return FAILED

@@ -41,11 +41,11 @@ class _Findings:
             self._found.move_to_end(place)
             return self._found[place][1]
 
-    def put(self, pdf: bytes, redactor: Redactor, found: Mapping[str, int]) -> None:
+    def put(self, pdf: bytes, redactor: Redactor, counts: Mapping[str, int]) -> None:
         """Keep what was found in mind, and let go of what was not asked for the longest."""
         place = self._place(pdf, redactor)
         with self._lock:
-            self._found[place] = redactor, found
+            self._found[place] = redactor, counts
             self._found.move_to_end(place)
             while len(self._found) > KNOWN:
                 self._found.popitem(last=False)
@@ -75,11 +75,11 @@ def redact_payload(payload: bytes, redactor: Redactor | None, *, stored: Collect
     if not counted.has_pdf or done in stored:
         return done
     shape: bytes | None = None
-    for each in stored:
-        if counted.counts[UNREAD] or _has_unread(each, redactor):
+    for other in stored:
+        if counted.counts[UNREAD] or _has_unread(other, redactor):
             shape = _without_pdfs(payload, redactor) if shape is None else shape
-            if _without_pdfs(each, redactor) == shape:
-                return each
+            if _without_pdfs(other, redactor) == shape:
+                return other
     return done
 
 
@@ -87,25 +87,25 @@ def search_pdf(pdf: bytes, redactor: Redactor) -> Mapping[str, int]:
     """How much of which kind a redactor finds in the first pages of a PDF: nothing in one that is locked or broken, has no text, or
     cannot be read without the extra `pdf`. One that takes too long or too much to read counts as `unread`.
     """
-    found = _findings.get(pdf, redactor)
-    if found is not None:
-        return found
+    counts = _findings.get(pdf, redactor)
+    if counts is not None:
+        return counts
     if not can_read_pdfs():
         return {}
     try:
         if len(pdf) > FILE_BYTES:
             raise UnreadPdf(f"expected a PDF of at most {FILE_BYTES:,} bytes, got {len(pdf):,}; divide it")
         file = read_bytes(pdf, name="", media_type="application/pdf", most_pages=ATTACHED_PAGES)
-        found = search_pages(redactor, file.each_page())
+        counts = search_pages(redactor, file.each_page())
     except UnreadPdf as error:
         _log.warning("a PDF could not be searched for what is redacted, and is kept as a PDF that says so: %s", error)
         if error.is_late:
             return _UNREAD  # there may be more time when it comes again
-        found = _UNREAD
+        counts = _UNREAD
     except InvalidInput:
-        found = {}
-    _findings.put(pdf, redactor, found)
-    return found
+        counts = {}
+    _findings.put(pdf, redactor, counts)
+    return counts
 
 
 def _has_unread(payload: bytes, redactor: Redactor) -> bool:

@@ -78,10 +78,10 @@ def next_steps(
         return []
     with begin() as connection:
         sessions = changed(connection, kind, owners=owners, limit=1 if kind == "profile" else limit, quiet=quiet)
-        said = queue_said(connection, sessions if kind == "profile" else ())
+        fetch = queue_said(connection, sessions if kind == "profile" else ())
         read = [_read(connection, kind, each) for each in sessions if kind != "profile"]
     if kind == "profile":
-        return understood(said())
+        return understood(fetch())
     for step in read if kind == "merge" else ():
         step.forms = {each.node: _digest(each) for each in step.nodes}
     return read
@@ -135,25 +135,25 @@ def _of_owner(words: Sequence[OwnWord], names: Sequence[str], *, owner: str) -> 
 
 def merge(connection: Connection, step: TidyStep, *, robot: str, at: datetime) -> list[UUID]:
     """Compare what was said in a session with all that its owner remembers, and give the nodes that were merged into others."""
-    found = tidying.put_forms(connection, step.forms, owner=step.session.owner)
-    merged = tidying.merge_same(connection, found, owner=step.session.owner, robot=robot, at=at)
+    digests = tidying.put_forms(connection, step.forms, owner=step.session.owner)
+    merged = tidying.merge_same(connection, digests, owner=step.session.owner, robot=robot, at=at)
     tidying.mark(connection, "merge", step.session, seq=step.session.last_seq, rules=RULES["merge"])
     return merged
 
 
-def _digest(said: SaidNode) -> bytes | None:
+def _digest(node: SaidNode) -> bytes | None:
     """A hash of all that must be the same of two nodes that are merged; None where a node stays by itself.
 
     Beside the canonical form that is who said it; the day, where the text names a time by it; and the session, where it points at
     something there. A node that several people said, or that was said on several such days, stays by itself.
     """
-    form = same.same_facts(said.content) if said.may_merge and len(said.voices) == 1 else None
-    if form is None or (form.needs_day and len(said.days) != 1) or (form.needs_session and len(said.sessions) != 1):
+    form = same.same_facts(node.content) if node.may_merge and len(node.voices) == 1 else None
+    if form is None or (form.needs_day and len(node.days) != 1) or (form.needs_session and len(node.sessions) != 1):
         return None
-    day = said.days[0].isoformat() if form.needs_day else None
-    session = said.sessions[0] if form.needs_session else None
+    day = node.days[0].isoformat() if form.needs_day else None
+    session = node.sessions[0] if form.needs_session else None
     return hashlib.sha256(
-        json.dumps([form.form, said.voices[0], day, session]).encode("utf-8", "surrogatepass")
+        json.dumps([form.form, node.voices[0], day, session]).encode("utf-8", "surrogatepass")
     ).digest()
 
 

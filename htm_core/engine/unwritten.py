@@ -92,12 +92,12 @@ class Unwritten:
 
     def met(self, held: Mapping[str, Item]) -> list[Item]:
         """What the table holds of the items that wait only to come: another process let them in first, and its arrival counts."""
-        found = []
+        items = []
         for id, move in self.waiting.items():
             if id in held and move.admitted is not None and move.evicted is None:
                 self.waiting[id] = Move(admitted=replace(move.admitted, added_at=held[id].added_at))
-                found.append(held[id])
-        return found
+                items.append(held[id])
+        return items
 
     def coming(self) -> list[str]:
         """The items that are held, and that the table may not have yet."""

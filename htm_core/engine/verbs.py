@@ -162,18 +162,18 @@ def _traced(name: str, verb: Callable[..., Any], plan: _Plan) -> Callable[..., A
 def _call(
     self: Any, name: str, subject: Any, options: dict[str, Any], plan: _Plan, operation: str | None, *, content: bool
 ) -> dict[str, Figure]:
-    told = figures_of(options)
+    figures = figures_of(options)
     if operation is not None:
-        told |= described_call(name, subject, options, store=plan.store_of(self), content=content)
+        figures |= described_call(name, subject, options, store=plan.store_of(self), content=content)
     if plan.settings_of(self).telemetry_names:
-        told |= plan.names_of(self)
-    return told
+        figures |= plan.names_of(self)
+    return figures
 
 
 def _answer(answer: Any, operation: str | None, *, content: bool) -> dict[str, Figure]:
     count = count_of(answer)
-    told: dict[str, Figure] = {} if count is None else {"htm.count": count}
-    return told if operation is None else told | described_answer(answer, content=content)
+    figures: dict[str, Figure] = {} if count is None else {"htm.count": count}
+    return figures if operation is None else figures | described_answer(answer, content=content)
 
 
 def _told(describe: Callable[[], dict[str, Figure]]) -> dict[str, Figure]:

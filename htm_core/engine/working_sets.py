@@ -412,19 +412,19 @@ _lock = threading.Lock()
 
 def working_set(database: Database, key: SetKey, *, budget: int, policy: str | Policy) -> WorkingSet:
     """The process's one working set for a key; opening it with another budget or policy raises `InvalidInput`."""
-    found = _opened(database, key, budget=budget, policy=policy)
-    if (found.memory.budget, found.policy) == (budget, policy):
-        return found
+    opened = _opened(database, key, budget=budget, policy=policy)
+    if (opened.memory.budget, opened.policy) == (budget, policy):
+        return opened
     with _lock:
-        report = _unwritten_sets.get(found)
+        report = _unwritten_sets.get(opened)
     if report is not None:  # perhaps nobody has it any more, and it stays only until it is written
         with contextlib.suppress(StorageError):
-            _write(found, report)
-    is_open_with = f"budget={found.memory.budget} and policy={found.policy!r}"
-    del found, report  # which keeps the engine, and the engine the set
-    found = _opened(database, key, budget=budget, policy=policy)
-    if (found.memory.budget, found.policy) == (budget, policy):
-        return found
+            _write(opened, report)
+    is_open_with = f"budget={opened.memory.budget} and policy={opened.policy!r}"
+    del opened, report  # which keeps the engine, and the engine the set
+    opened = _opened(database, key, budget=budget, policy=policy)
+    if (opened.memory.budget, opened.policy) == (budget, policy):
+        return opened
     raise InvalidInput(
         f"expected {is_open_with}, with which this working memory is open in this process, got {budget!r} and {policy!r}; "
         "use the same, or another robot or session"
@@ -442,12 +442,12 @@ def _opened(database: Database, key: SetKey, *, budget: int, policy: str | Polic
         return known
 
 
-def _write(each: WorkingSet, report: Report) -> None:
+def _write(unwritten: WorkingSet, report: Report) -> None:
     """Write what a set held without writing it; then only memories keep the set."""
-    report(each.write_unwritten(now=time.time()))
+    report(unwritten.write_unwritten(now=time.time()))
     with _lock:
-        if each.is_written:
-            _unwritten_sets.pop(each, None)
+        if unwritten.is_written:
+            _unwritten_sets.pop(unwritten, None)
 
 
 def write_unwritten_sets(database: Database) -> None:
@@ -458,9 +458,9 @@ def write_unwritten_sets(database: Database) -> None:
     with _lock:
         due = [(each, report) for each, report in _unwritten_sets.items() if each.place == database.place]
     failure: StorageError | None = None
-    for each, report in due:
+    for unwritten, report in due:
         try:
-            _write(each, report)
+            _write(unwritten, report)
         except DatabaseUnavailable:
             raise
         except StorageError as error:
@@ -490,8 +490,8 @@ def forget_sets() -> None:
         if _unwritten_sets:
             _log.warning("what %d working memories held last could not be written", len(_unwritten_sets))
         _unwritten_sets.clear()
-    for each in known:
-        each.unload()
+    for open_set in known:
+        open_set.unload()
 
 
 def _renew_lock() -> None:

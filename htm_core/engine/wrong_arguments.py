@@ -19,13 +19,13 @@ def wrong_argument(verb: Callable[..., Any], args: tuple[Any, ...], options: Map
     """The error that names the first argument of another type; None where all have theirs, or the call itself does not fit."""
     try:
         hints, signature = typing.get_type_hints(verb), inspect.signature(verb)
-        given = signature.bind(*args, **options).arguments
+        arguments = signature.bind(*args, **options).arguments
     except (TypeError, NameError):
         return None
-    for name, value in given.items():
+    for name, value in arguments.items():
         if name in hints and not _fits(value, hints[name]):
-            said = signature.parameters[name].annotation
-            wanted = said if isinstance(said, str) else getattr(said, "__name__", str(said))
+            annotation = signature.parameters[name].annotation
+            wanted = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
             return InvalidInput(f"expected {name} to be {wanted}, got {_shown(value)}; nothing was done")
     return None
 
