@@ -68,11 +68,11 @@ class Attempts:
                 jobs.renew(connection, group, lease=self._database.settings.worker_lease * SLOW_LEASES)
         return True
 
-    def _attempt(self, duty: Duty, given: ByTenant) -> None:
+    def _attempt(self, duty: Duty, batch: ByTenant) -> None:
         """Do jobs with the client of each tenant. Jobs whose tenant has another client by now are given back."""
-        handlers = {tenant: self._clients.handler_of(duty, tenant) for tenant in given}
-        self._give_back(duty, {tenant: given[tenant] for tenant, handler in handlers.items() if handler is None})
-        claimed = {tenant: group for tenant, group in given.items() if handlers[tenant] is not None}
+        handlers = {tenant: self._clients.handler_of(duty, tenant) for tenant in batch}
+        self._give_back(duty, {tenant: batch[tenant] for tenant, handler in handlers.items() if handler is None})
+        claimed = {tenant: group for tenant, group in batch.items() if handlers[tenant] is not None}
         handler = next((each for each in handlers.values() if each is not None), None)
         if handler is None:
             return

@@ -67,7 +67,7 @@ class JobClaims:
     def claim(self, pace: Pace) -> Batch:
         """Claim jobs of the next cell that has due ones: cells take turns, and a batch is of one of them."""
         cells, last = self._cells.reachable(), self._last_cell.get(pace, "")
-        for cell in sorted(cells, key=lambda each: (each.cell <= last, each.cell)):
+        for cell in sorted(cells, key=lambda candidate: (candidate.cell <= last, candidate.cell)):
             try:
                 batch = self.claim_in(cell, pace)
             except DatabaseUnavailable as error:
@@ -86,7 +86,7 @@ class JobClaims:
         with self._cells.with_home(cell) as (connection, place):
             for duty in self._next_duties(place, pace):
                 wanted = self._batch_of(duty)
-                if room := self._rate_limits.admit(connection, duty.status, wanted, each=slow, lease=lease):
+                if room := self._rate_limits.admit(connection, duty.status, wanted, per_job=slow, lease=lease):
                     turns, tenants = duty.turns[cell.cell], self._clients.tenants_of(duty)
                     claimed = jobs.claim(
                         place,
@@ -100,7 +100,7 @@ class JobClaims:
                         besides=tenants.besides,
                     )
                     turns.took(claimed)
-                    self._rate_limits.record_claims(connection, duty.status, len(claimed), each=slow)
+                    self._rate_limits.record_claims(connection, duty.status, len(claimed), per_job=slow)
                     if claimed:
                         batch.append((duty, claimed))
         return batch
@@ -118,10 +118,10 @@ class JobClaims:
         lease = self._database.settings.worker_lease
         for cell, wanted in by_cell.items():
             with self._cells.with_home(cell) as (connection, place):
-                for duty, nodes in sorted(wanted.items(), key=lambda each: each[0].status):
-                    if room := self._rate_limits.admit(connection, duty.status, len(nodes), each=False, lease=lease):
+                for duty, nodes in sorted(wanted.items(), key=lambda item: item[0].status):
+                    if room := self._rate_limits.admit(connection, duty.status, len(nodes), per_job=False, lease=lease):
                         claimed = jobs.claim_nodes(place, duty.lane, nodes, limit=room, lease=lease)
-                        self._rate_limits.record_claims(connection, duty.status, len(claimed), each=False)
+                        self._rate_limits.record_claims(connection, duty.status, len(claimed), per_job=False)
                         if claimed:
                             batch.append((duty, claimed))
         return batch

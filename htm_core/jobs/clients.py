@@ -157,8 +157,8 @@ class Clients:
         """All duties, or the slow or the quick ones, in order of their names; what serves all tenants comes first."""
         with self._lock:
             if self._found_duties is None:
-                found = {choice.duty for of in self._choices.values() for choice in of.values()}
-                self._found_duties = sorted(found, key=lambda duty: (not duty.serves_all, duty.lane, duty.home))
+                duties = {choice.duty for of in self._choices.values() for choice in of.values()}
+                self._found_duties = sorted(duties, key=lambda duty: (not duty.serves_all, duty.lane, duty.home))
             return [duty for duty in self._found_duties if slow is None or duty.any_handler.slow == slow]
 
     def duty_of(self, lane: Lane, tenant: str) -> Duty | None:
@@ -195,8 +195,8 @@ class Clients:
     def duties_of(self, tenant: str) -> list[Duty]:
         """The duties that do a tenant's jobs."""
         with self._lock:
-            found = [self.duty_of(lane, tenant) for lane in self._choices]
-        return [duty for duty in found if duty is not None]
+            duties = [self.duty_of(lane, tenant) for lane in self._choices]
+        return [duty for duty in duties if duty is not None]
 
 
 def _check(choices: dict[str | None, _Choice], names: Sequence[str | None], lane: Lane, client: object) -> None:

@@ -57,8 +57,8 @@ def _flush(engine: Engine, worker: Worker, limit: time_limit.TimeLimit) -> bool:
                 _warn_of_missing(engine, worker)
             return not left
         # Another worker may have claimed jobs; they are free when its lease ends.
-        found = worker.await_rest(rests, timeout=min(pause, limit.left))
-        wakes, rests, pause = found == rests, found, min(2 * pause, LONGEST_POLL)
+        latest = worker.await_rest(rests, timeout=min(pause, limit.left))
+        wakes, rests, pause = latest == rests, latest, min(2 * pause, LONGEST_POLL)
 
 
 def _drain(engine: Engine, worker: Worker, limit: time_limit.TimeLimit) -> None:

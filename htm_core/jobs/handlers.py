@@ -108,8 +108,8 @@ class EmbedHandler:
         for tenant, group in claimed.items():
             with self._database.transaction(tenant, role="htm_worker") as connection:
                 missing[tenant] = jobs.missing_texts(connection.fetch, _nodes(group), model=self.model, limit=limit)
-        found = [(tenant, text) for tenant, texts in missing.items() for text in texts]
-        chosen = sorted(found, key=lambda each: each[1].turn)[:limit]
+        waiting = [(tenant, text) for tenant, texts in missing.items() for text in texts]
+        chosen = sorted(waiting, key=lambda pair: pair[1].turn)[:limit]
         begun = time.monotonic()
         with time_limit.limited(None):  # a model may be slow where nobody waits for it
             vectors = self._embedder.documents([text.body for _, text in chosen])
@@ -166,8 +166,8 @@ class TagHandler:
         for tenant, job in _each(claimed):
             [node] = _nodes([job])
             with self._database.transaction(tenant, role="htm_worker") as connection:
-                found = tags.for_tagging(connection, node, limit=KNOWN_TAGS)
-            made = () if found is None else self._tagger.tags(found[0], known=found[1])
+                text_and_tags = tags.for_tagging(connection, node, limit=KNOWN_TAGS)
+            made = () if text_and_tags is None else self._tagger.tags(text_and_tags[0], known=text_and_tags[1])
             with self._database.transaction(tenant, role="htm_worker") as connection:
                 # Lock the node first, then the job: erasing locks them in this order, so that neither waits for the other.
                 if tags.lock_existing(connection, node) and jobs.finish(connection, [job]):
@@ -310,12 +310,12 @@ class SupersedeHandler:
         for tenant, job in _each(claimed):
             [node] = _nodes([job])
             with self._database.transaction(tenant, role="htm_worker") as connection:
-                said = supersession.subject(connection, node)
-                near = [] if said is None else _nearest(connection, said)
-            edges = [] if said is None else _edges(said, near)
+                subject = supersession.subject(connection, node)
+                near = [] if subject is None else _nearest(connection, subject)
+            edges = [] if subject is None else _edges(subject, near)
             with self._database.transaction(tenant, role="htm_worker") as connection:
-                if jobs.finish(connection, [job]) and said is not None and edges:
-                    supersession.insert(connection, edges, owner=said.owner, judge=BY_READER)
+                if jobs.finish(connection, [job]) and subject is not None and edges:
+                    supersession.insert(connection, edges, owner=subject.owner, judge=BY_READER)
                 supersession.make_judge_due(connection, node)
                 if edges:
                     self._database.superseding.learn(tenant, there=True)
@@ -353,19 +353,19 @@ class JudgeHandler:
                     continue
                 edges = supersession.undecided(connection, node, threshold=threshold)
                 reads = self._judge.reads_many and not job.bulk
-                said = supersession.subject(connection, node) if reads else None
-                near = [] if said is None else _nearest(connection, said, limit=LOOKED_AT)
+                subject = supersession.subject(connection, node) if reads else None
+                near = [] if subject is None else _nearest(connection, subject, limit=LOOKED_AT)
             if self._judge.reads_many:
-                decided, found = self._read(node, edges, said=said, near=near)
+                decided, new_edges = self._read(node, edges, subject=subject, near=near)
             else:
-                decided, found = [(edge.id, *self._pair(edge)) for edge in edges], []
+                decided, new_edges = [(edge.id, *self._pair(edge)) for edge in edges], []
             with self._database.transaction(tenant, role="htm_worker") as connection:
                 if not jobs.finish(connection, [job]):
                     continue
                 for id, relation, reason in decided:
                     supersession.decide(connection, id, relation=relation, reason=reason, judge=self.model)
-                if said is not None and found:
-                    supersession.insert(connection, found, owner=said.owner, judge=self.model, state="confirmed")
+                if subject is not None and new_edges:
+                    supersession.insert(connection, new_edges, owner=subject.owner, judge=self.model, state="confirmed")
                     self._database.superseding.learn(tenant, there=True)
 
     def _pair(self, edge: UndecidedEdge) -> tuple[str, str]:
@@ -373,16 +373,20 @@ class JudgeHandler:
         return self._judge.judge(edge.older, edge.newer, seconds=self._database.settings.judge_timeout)
 
     def _read(
-        self, node: UUID, edges: Sequence[UndecidedEdge], *, said: ComparedNode | None, near: Sequence[ComparedNode]
+        self, node: UUID, edges: Sequence[UndecidedEdge], *, subject: ComparedNode | None, near: Sequence[ComparedNode]
     ) -> tuple[list[tuple[UUID, str, str]], list[NewEdge]]:
         """What a model that reads a saying beside the nearest earlier ones says of its edges, and the edge that it finds."""
-        earlier = [] if said is None else [each for each in _earlier(said, near) if each.trust <= said.trust][:COMPARED]
-        if said is None or not earlier:
+        earlier = (
+            []
+            if subject is None
+            else [each for each in _earlier(subject, near) if each.trust <= subject.trust][:COMPARED]
+        )
+        if subject is None or not earlier:
             return [], []
         from ..models.judges import DatedSaying  # most memories have no judge
 
         zone = self._database.settings.timezone
-        now, *before = (DatedSaying(each.content, _local(each.at, zone)) for each in (said, *earlier))
+        now, *before = (DatedSaying(each.content, _local(each.at, zone)) for each in (subject, *earlier))
         place = self._judge.no_longer(now, before, seconds=self._database.settings.judge_timeout)
         replaced = None if place is None else earlier[place].id
         shown = {each.id for each in earlier}
@@ -394,15 +398,15 @@ class JudgeHandler:
         ]
         if replaced is None or replaced in known:
             return decided, []
-        return decided, [NewEdge(new_id(), node, replaced, "supersedes", 1.0, READ, said.at)]
+        return decided, [NewEdge(new_id(), node, replaced, "supersedes", 1.0, READ, subject.at)]
 
     def answers(self) -> bool:
         """Send two short sayings to the judge, and say whether it answered."""
         return self._judge.answers()
 
 
-def _is_heard(said: ComparedNode) -> bool:
-    return said.role not in UNHEARD and said.trust > TRUST["tool"]
+def _is_heard(node: ComparedNode) -> bool:
+    return node.role not in UNHEARD and node.trust > TRUST["tool"]
 
 
 def _local(at: datetime, zone: str | None) -> datetime:
@@ -410,25 +414,25 @@ def _local(at: datetime, zone: str | None) -> datetime:
     return at.astimezone(ZoneInfo(zone) if zone else None)
 
 
-def _said_at(said: ComparedNode) -> tuple[datetime, UUID]:
-    return said.at, said.mention_id
+def _said_at(node: ComparedNode) -> tuple[datetime, UUID]:
+    return node.at, node.mention_id
 
 
-def _nearest(connection: Connection, said: ComparedNode, *, limit: int = COMPARED) -> list[ComparedNode]:
+def _nearest(connection: Connection, node: ComparedNode, *, limit: int = COMPARED) -> list[ComparedNode]:
     """The nodes that a node is compared with."""
-    if not _is_heard(said):
+    if not _is_heard(node):
         return []
-    words = lexical_query(said.content[:COMPARED_LENGTH])
-    near = supersession.candidates(connection, said.id, words=words, limit=limit, owner=said.owner)
+    words = lexical_query(node.content[:COMPARED_LENGTH])
+    near = supersession.candidates(connection, node.id, words=words, limit=limit, owner=node.owner)
     return [other for other in near if _is_heard(other)]
 
 
-def _edges(said: ComparedNode, near: Sequence[ComparedNode]) -> list[NewEdge]:
+def _edges(node: ComparedNode, near: Sequence[ComparedNode]) -> list[NewEdge]:
     """What is to be noted of a node and those nearest to it, whichever of the two was said first.
 
     Nothing replaces what is trusted more.
     """
-    in_time = (sorted((said, other), key=_said_at) for other in near if _is_same_speaker(said, other))
+    in_time = (sorted((node, other), key=_said_at) for other in near if _is_same_speaker(node, other))
     pairs = [(older, newer) for older, newer in in_time if newer.trust >= older.trust]
     if not pairs or not readers.is_here():
         return []
@@ -440,17 +444,17 @@ def _edges(said: ComparedNode, near: Sequence[ComparedNode]) -> list[NewEdge]:
     ]
 
 
-def _earlier(said: ComparedNode, near: Sequence[ComparedNode]) -> list[ComparedNode]:
+def _earlier(node: ComparedNode, near: Sequence[ComparedNode]) -> list[ComparedNode]:
     """Those of the nearest that the same speaker has said before; none for what no user says."""
-    return [other for other in near if _is_same_speaker(said, other) and _said_at(other) < _said_at(said)]
+    return [other for other in near if _is_same_speaker(node, other) and _said_at(other) < _said_at(node)]
 
 
 def _is_same_speaker(one: ComparedNode, other: ComparedNode) -> bool:
     return one.role in SPEAKING and other.role in SPEAKING and _speaker(one) == _speaker(other)
 
 
-def _speaker(said: ComparedNode) -> str:
-    return own_name(said.name) or said.role or "user"
+def _speaker(node: ComparedNode) -> str:
+    return own_name(node.name) or node.role or "user"
 
 
 def _each(claimed: Mapping[str, Sequence[ClaimedJob]]) -> Iterator[tuple[str, ClaimedJob]]:

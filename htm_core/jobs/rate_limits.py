@@ -92,10 +92,10 @@ class RateLimits:
         known = model_status.read(connection, models)
         return {model: self._wait(model, known.get(model, ModelStatus())) for model in models}
 
-    def admit(self, connection: Connection, model: str, wanted: int, *, each: bool, lease: float) -> int:
+    def admit(self, connection: Connection, model: str, wanted: int, *, per_job: bool, lease: float) -> int:
         """Give how many of the wanted jobs may be claimed in this transaction.
 
-        With `each`, every job is one call of the model; without it, all of them together are one call. A half-open breaker
+        With `per_job`, every job is one call of the model; without it, all of them together are one call. A half-open breaker
         admits one job, the probe, and no other worker probes until the lease is over.
         """
         if not model:
@@ -110,16 +110,16 @@ class RateLimits:
         if breaker_state(status) == HALF_OPEN:
             model_status.probe(connection, model, prober=self._prober, seconds=lease)
             return 1
-        return min(wanted, limit.room(status.ahead)) if limit is not None and each else wanted
+        return min(wanted, limit.room(status.ahead)) if limit is not None and per_job else wanted
 
-    def record_claims(self, connection: Connection, model: str, jobs: int, *, each: bool) -> None:
+    def record_claims(self, connection: Connection, model: str, jobs: int, *, per_job: bool) -> None:
         """Write down how many jobs were claimed, in the transaction that admitted them; none cancels the probe."""
         limit = self._limit(model)
         if model and not jobs:
             self.cancel_probe(connection, model)
         elif limit is not None:
             status = model_status.lock(connection, model)
-            model_status.set_spent(connection, model, ahead=limit.after(status.ahead, jobs if each else 1))
+            model_status.set_spent(connection, model, ahead=limit.after(status.ahead, jobs if per_job else 1))
 
     def cancel_probe(self, connection: Connection, model: str) -> None:
         """End this worker's probe without a result: there was no job for it, or its job was not begun."""

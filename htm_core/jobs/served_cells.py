@@ -41,14 +41,14 @@ class ServedCells:
 
     def ask(self, work: Callable[[Connection], T]) -> list[T]:
         """What `work` answers in a worker's transaction of each cell that can be asked."""
-        found: list[T] = []
+        results: list[T] = []
         for cell in self.reachable():
             try:
                 with cell.transaction("", role="htm_worker") as connection:
-                    found.append(work(connection))
+                    results.append(work(connection))
             except DatabaseUnavailable as error:
                 self.leave_alone(cell, error)
-        return found
+        return results
 
     def leave_alone(self, cell: Database, error: DatabaseUnavailable) -> None:
         """Go on without a cell for a while. Without home nothing goes on: then raise the error."""

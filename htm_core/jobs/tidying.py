@@ -57,22 +57,22 @@ class TidyHandler:
             """Begin a transaction, which recalls on a replica see."""
             return self._database.transaction(tenant, role="htm_worker", followed=True)
 
-        found = steps.next_steps(begin, self._kind, owners=None, limit=AT_ONCE, quiet=quiet)
-        if not found:
+        batch = steps.next_steps(begin, self._kind, owners=None, limit=AT_ONCE, quiet=quiet)
+        if not batch:
             return False
         now = datetime.now(UTC)
         summaries = [
             steps.summarized(each.messages, each.session, at=now) if self._kind == "summarize" else None
-            for each in found
+            for each in batch
         ]
         with begin() as connection:
-            for each, summary in zip(found, summaries, strict=True):
+            for step, summary in zip(batch, summaries, strict=True):
                 if self._kind == "profile":
-                    steps.store_profile(connection, each)
+                    steps.store_profile(connection, step)
                 elif self._kind == "merge":
-                    steps.merge(connection, each, robot=ROBOT, at=now)
+                    steps.merge(connection, step, robot=ROBOT, at=now)
                 else:
-                    steps.store_summary(connection, summary, each.messages, each.session)
+                    steps.store_summary(connection, summary, step.messages, step.session)
         return True
 
 

@@ -294,11 +294,11 @@ class Worker:
             self._fresh_nodes.let_go((node.tenant, node.id) for node in taken)
 
 
-def _united(found: Sequence[PendingJobs]) -> list[PendingJobs]:
+def _united(pending: Sequence[PendingJobs]) -> list[PendingJobs]:
     """The jobs of several cells by their lane."""
     lanes: defaultdict[tuple[str, str, bool], list[PendingJobs]] = defaultdict(list)
-    for each in found:
-        lanes[each.kind, each.model, each.bulk].append(each)
+    for entry in pending:
+        lanes[entry.kind, entry.model, entry.bulk].append(entry)
     return [
         PendingJobs(
             *lane,

@@ -43,9 +43,9 @@ class Model:
 
     def admit(self, wanted: int = 64, *, by: int = 0, each: bool = True, found: int | None = None) -> int:
         with self.database.transaction("", role="htm_worker") as connection:
-            room = self.workers[by].admit(connection, self.name, wanted, each=each, lease=PAUSE)
+            room = self.workers[by].admit(connection, self.name, wanted, per_job=each, lease=PAUSE)
             if room:
-                self.workers[by].record_claims(connection, self.name, room if found is None else found, each=each)
+                self.workers[by].record_claims(connection, self.name, room if found is None else found, per_job=each)
             return room
 
     def fails(self, *, by: int = 0, lasted: float = 0.0) -> float:
@@ -174,8 +174,8 @@ def test_a_worker_whose_transaction_is_rolled_back_has_not_probed_or_called(data
     model.breaks()
     model.is_wanted()
     with contextlib.suppress(ZeroDivisionError), database.transaction("", role="htm_worker") as connection:
-        assert model.workers[0].admit(connection, model.name, 64, each=True, lease=PAUSE) == 1
-        model.workers[0].record_claims(connection, model.name, 1, each=True)
+        assert model.workers[0].admit(connection, model.name, 64, per_job=True, lease=PAUSE) == 1
+        model.workers[0].record_claims(connection, model.name, 1, per_job=True)
         1 / 0  # noqa: B018  # whatever ends it before its commit
     assert model.admit() == 1
 
@@ -251,13 +251,13 @@ def test_the_longest_beginning_of_a_models_name_says_its_rate(database: Database
     limits = RateLimits(rates=[("", 6_000.0), (name, 0.06), (f"{name}:big", 0.006)], jitter=lambda: 0.5)
     with database.transaction("", role="htm_worker") as connection:
         for model, room in ((f"other-{name}", 64), (f"{name}:small", 1), (f"{name}:big-one", 1), ("", 64)):
-            assert limits.admit(connection, model, 64, each=True, lease=PAUSE) == room
-            limits.record_claims(connection, model, room, each=True)
+            assert limits.admit(connection, model, 64, per_job=True, lease=PAUSE) == room
+            limits.record_claims(connection, model, room, per_job=True)
         waits = limits.waits(connection, [f"{name}:small", f"{name}:big-one"])
         assert 900 < waits[f"{name}:small"] <= 1_000
         assert 9_900 < waits[f"{name}:big-one"] <= 10_000
-        assert limits.admit(connection, f"{name}:small", 64, each=True, lease=PAUSE) == 0
-        assert limits.admit(connection, f"{name}:batches", 64, each=False, lease=PAUSE) == 64, "a batch is one call"
+        assert limits.admit(connection, f"{name}:small", 64, per_job=True, lease=PAUSE) == 0
+        assert limits.admit(connection, f"{name}:batches", 64, per_job=False, lease=PAUSE) == 64, "a batch is one call"
 
 
 # -- in a worker ----------------------------------------------------------------------------------------------------
