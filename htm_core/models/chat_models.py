@@ -39,36 +39,36 @@ class ChatModelSource:
     load: Callable[[], Any]
 
 
-def chat_model_of(given: Any) -> ChatModelSource | None:
+def chat_model_of(spec: Any) -> ChatModelSource | None:
     """Give the chat model that was given, by its name or as it is; None where that is something else.
 
     A model of Ollama is made at its first use. One of another provider is made at once, and once for the process, so that a missing
     package or key is known early. Raises `InvalidInput` when it cannot be made.
     """
-    if isinstance(given, str):
-        if (found := _NAME.fullmatch(given.strip())) is None:
+    if isinstance(spec, str):
+        if (match := _NAME.fullmatch(spec.strip())) is None:
             return None
-        provider, model = found.groups()
+        provider, model = match.groups()
         if provider == "ollama":
             return ChatModelSource(ollama.name_of(model), functools.partial(ollama.load_chat, model))
         made = _made(f"{provider}:{model}")
         return ChatModelSource(f"{provider}:{model}", lambda: made)
-    if isinstance(given, type) or not is_chat_model(given):
+    if isinstance(spec, type) or not is_chat_model(spec):
         return None
-    return ChatModelSource(model_name(given), lambda: given)
+    return ChatModelSource(model_name(spec), lambda: spec)
 
 
-def is_chat_model(given: Any) -> bool:
+def is_chat_model(model: Any) -> bool:
     """Say whether something has what a chat model of LangChain or an LLM of LlamaIndex answers in a schema by."""
-    return has_methods(given, "with_structured_output") or has_methods(given, "as_structured_llm")
+    return has_methods(model, "with_structured_output") or has_methods(model, "as_structured_llm")
 
 
-def check_models(given: Any, *, calls: bool = True) -> None:
+def check_models(spec: Any, *, calls: bool = True) -> None:
     """Raise `InvalidInput` for what is no chat model, and, where this process `calls` it, for one whose package is missing."""
-    if (chat := chat_model_of(given)) is None:
+    if (chat := chat_model_of(spec)) is None:
         raise InvalidInput(
             'models: expected None, "ollama:MODEL", another "PROVIDER:MODEL" such as "openai:gpt-4o-mini", or a chat model of '
-            f"LangChain or LlamaIndex; got {given!r:.80}"
+            f"LangChain or LlamaIndex; got {spec!r:.80}"
         )
     provider, _, model = chat.name.partition(":")
     if calls and provider == "ollama" and not ollama.has_chat():
@@ -105,10 +105,10 @@ def _made(name: str) -> Any:
 def _cannot_be_made(name: str, error: Exception, *, what: str) -> str:
     if hint := _hint(name, error):
         return f"expected {what} {name!r:.80} to be ready, but {hint}"
-    said = brief_text(error)
-    if "model provider" in said:
+    text = brief_text(error)
+    if "model provider" in text:
         return f"expected {what} as PROVIDER:MODEL, such as {EXAMPLES}, got {name!r:.80}"
-    return f"expected {what} such as {EXAMPLES}, got {name!r:.80}, which cannot be made: {said}"
+    return f"expected {what} such as {EXAMPLES}, got {name!r:.80}, which cannot be made: {text}"
 
 
 def _hint(name: str, error: BaseException) -> str | None:
@@ -133,5 +133,5 @@ def explained(name: str, error: BaseException) -> str:
 
 def brief_text(error: BaseException) -> str:
     """What an error says, in one line of at most 300 characters, without anything that looks like a key."""
-    said = _SECRET.sub("(key)", " ".join(str(error).split()))
-    return f"{type(error).__name__}: {said[:300]}" if said else type(error).__name__
+    text = _SECRET.sub("(key)", " ".join(str(error).split()))
+    return f"{type(error).__name__}: {text[:300]}" if text else type(error).__name__

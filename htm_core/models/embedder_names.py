@@ -26,7 +26,7 @@ WITHOUT_WEIGHTS = ("callback_manager", "embeddings_cache", "rate_limiter", "num_
 DEEPEST = 8
 
 
-def embedder_name(given: Any) -> str:
+def embedder_name(embedder: Any) -> str:
     """Name an embedder: "OpenAIEmbeddings:text-embedding-3-small", and the same with a cache around it.
 
     A wrapper of another kind may change vectors, so that it is part of the name: "Instructed(OpenAIEmbeddings:…)". An
@@ -35,8 +35,8 @@ def embedder_name(given: Any) -> str:
     Raises `InvalidInput` for one that holds what may tell it from another of its class: two models would share a name.
     Vectors that an earlier version stored for it are found again by giving it the name that they have, its class's.
     """
-    name, is_told = _name(given, DEEPEST)
-    if not is_told and _may_be_another(given, DEEPEST):
+    name, is_told = _name(embedder, DEEPEST)
+    if not is_told and _may_be_another(embedder, DEEPEST):
         raise InvalidInput(
             f"embedder: expected to know which model {name} is, but neither it nor what it wraps has a name: vectors of another "
             f"{name} would pass for vectors of this one. Give it an attribute such as model_name = 'my-model-1'. If vectors were "
@@ -45,20 +45,20 @@ def embedder_name(given: Any) -> str:
     return name
 
 
-def _name(given: Any, depth: int) -> tuple[str, bool]:
+def _name(embedder: Any, depth: int) -> tuple[str, bool]:
     """The name, and whether it says more than the class."""
-    own: Any = getattr(given, "embedder", None)
+    own: Any = getattr(embedder, "embedder", None)
     if isinstance(getattr(own, "name", None), str) and has_methods(own, "documents", "query"):
         return str(own.name), True  # a framework's wrapper around a memory's own embedder
-    class_name = str(getattr(given, "__qualname__", None) or type(given).__qualname__)
-    own_name = _own_name(given)
-    wrapped = [_name(inner, depth - 1) for inner in _wrapped(given)] if depth else []
+    class_name = str(getattr(embedder, "__qualname__", None) or type(embedder).__qualname__)
+    own_name = _own_name(embedder)
+    wrapped = [_name(inner, depth - 1) for inner in _wrapped(embedder)] if depth else []
     if not wrapped:
         without, is_told = class_name, False
     else:
         names = ", ".join(dict.fromkeys(name for name, _ in wrapped))
         is_told = all(told for _, told in wrapped)
-        without = names if _is_transparent(given) else f"{class_name}({names})"
+        without = names if _is_transparent(embedder) else f"{class_name}({names})"
     if own_name is None:
         return without, is_told
     return (
@@ -66,10 +66,10 @@ def _name(given: Any, depth: int) -> tuple[str, bool]:
     ), True  # the name that its vectors have already
 
 
-def _own_name(given: Any) -> str | None:
+def _own_name(embedder: Any) -> str | None:
     """The name that an embedder has itself. One that was given goes before the default of its class."""
-    names = {name: value for name in ATTRIBUTES if _is_name(value := getattr(given, name, None))}
-    chosen = getattr(given, "model_fields_set", None)
+    names = {name: value for name in ATTRIBUTES if _is_name(value := getattr(embedder, name, None))}
+    chosen = getattr(embedder, "model_fields_set", None)
     if isinstance(chosen, set) and not chosen & {"model", "model_name"}:
         names = {name: value for name, value in names.items() if name in chosen} or names
     return next(iter(names.values()), None)
@@ -79,10 +79,10 @@ def _is_name(value: object) -> bool:
     return isinstance(value, str) and value.strip() not in NO_NAMES
 
 
-def _wrapped(given: Any) -> Iterator[Any]:
+def _wrapped(embedder: Any) -> Iterator[Any]:
     """The embedders that an embedder holds."""
-    for value in _state(given).values():
-        if value is not given and not isinstance(value, type) and _is_embedder(value):
+    for value in _state(embedder).values():
+        if value is not embedder and not isinstance(value, type) and _is_embedder(value):
             yield value
 
 
@@ -92,24 +92,24 @@ def _is_embedder(value: object) -> bool:
     )
 
 
-def _is_transparent(given: Any) -> bool:
-    return any(base.__name__ in TRANSPARENT for base in type(given).__mro__)
+def _is_transparent(embedder: Any) -> bool:
+    return any(base.__name__ in TRANSPARENT for base in type(embedder).__mro__)
 
 
-def _may_be_another(given: Any, depth: int) -> bool:
+def _may_be_another(embedder: Any, depth: int) -> bool:
     """Whether it, or what it wraps, holds anything but numbers, which say how long its vectors are or how often it was called."""
-    wrapped = list(_wrapped(given))
+    wrapped = list(_wrapped(embedder))
     if any(depth and _may_be_another(inner, depth - 1) for inner in wrapped):
         return True
-    if wrapped and _is_transparent(given):
+    if wrapped and _is_transparent(embedder):
         return False
     return any(
         not isinstance(value, int | float | None) and (not isinstance(value, str) or _is_name(value))
-        for name, value in _state(given).items()
+        for name, value in _state(embedder).items()
         if name not in WITHOUT_WEIGHTS and not any(value is inner for inner in wrapped)
     )
 
 
-def _state(given: Any) -> dict[str, Any]:
+def _state(instance: Any) -> dict[str, Any]:
     """The attributes of an object, those that pydantic hides included."""
-    return {**getattr(given, "__dict__", {}), **(getattr(given, "__pydantic_private__", None) or {})}
+    return {**getattr(instance, "__dict__", {}), **(getattr(instance, "__pydantic_private__", None) or {})}

@@ -127,8 +127,8 @@ class CheckedEmbedder:
 
     def readable(self, text: str) -> float:
         """Return the share of a text that the model can read, from 0 to 1; 1 where it does not say."""
-        told: Callable[[str], float] | None = getattr(self._embedder, "readable", None)
-        return 1.0 if told is None else told(text)
+        readable: Callable[[str], float] | None = getattr(self._embedder, "readable", None)
+        return 1.0 if readable is None else readable(text)
 
     def _call(self, function: Callable[[Embedder], _Answer]) -> _Answer:
         try:
@@ -243,25 +243,25 @@ def _named(spec: str) -> CheckedEmbedder:
 class _ByIdentity:
     """An object as a cache key, by identity: most models are not hashable."""
 
-    given: Any
+    model: Any
 
     def __hash__(self) -> int:
-        return id(self.given)
+        return id(self.model)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ByIdentity) and other.given is self.given
+        return isinstance(other, _ByIdentity) and other.model is self.model
 
 
 @functools.lru_cache(maxsize=64)  # bounded, since the cache keeps its models alive
 def _given(key: _ByIdentity) -> CheckedEmbedder:
-    given = key.given
-    if isinstance(given, type):
-        raise _unknown(given)
-    if has_methods(given, "embed_documents", "embed_query"):
-        return CheckedEmbedder(embedder_name(given), lambda: given, client=given)
-    if has_methods(given, "get_text_embedding_batch", "get_query_embedding"):
-        return CheckedEmbedder(embedder_name(given), lambda: _LlamaIndexEmbedder(given), client=given)
-    raise _unknown(given)
+    model = key.model
+    if isinstance(model, type):
+        raise _unknown(model)
+    if has_methods(model, "embed_documents", "embed_query"):
+        return CheckedEmbedder(embedder_name(model), lambda: model, client=model)
+    if has_methods(model, "get_text_embedding_batch", "get_query_embedding"):
+        return CheckedEmbedder(embedder_name(model), lambda: _LlamaIndexEmbedder(model), client=model)
+    raise _unknown(model)
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,16 +74,16 @@ def resolve_expander(spec: object | None) -> CheckedExpander | None:
     """
     if spec is None or isinstance(spec, CheckedExpander):
         return spec
-    given: Any = spec
-    if isinstance(given, str):
-        return _named(given)
-    if not isinstance(given, type):
-        if has_methods(given, "expand"):
-            return CheckedExpander(model_name(given), lambda: given, client=given)
-        if (chat := chat_model_of(given)) is not None:
-            return CheckedExpander(chat.name, lambda: ChatExpander(chat.load()), client=given)
-        if callable(given):
-            return CheckedExpander(model_name(given), lambda: _FunctionExpander(given), client=given)
+    expander: Any = spec
+    if isinstance(expander, str):
+        return _named(expander)
+    if not isinstance(expander, type):
+        if has_methods(expander, "expand"):
+            return CheckedExpander(model_name(expander), lambda: expander, client=expander)
+        if (chat := chat_model_of(expander)) is not None:
+            return CheckedExpander(chat.name, lambda: ChatExpander(chat.load()), client=expander)
+        if callable(expander):
+            return CheckedExpander(model_name(expander), lambda: _FunctionExpander(expander), client=expander)
     raise _unknown(spec)
 
 

@@ -209,11 +209,11 @@ def resolve_judge(spec: object | None) -> CheckedJudge | None:
     """
     if spec is None or isinstance(spec, CheckedJudge):
         return spec
-    given: Any = spec
-    if (chat := chat_model_of(given)) is not None:
-        return CheckedJudge(chat.name, lambda: ChatChangeJudge(chat.load()), client=given, reads_many=True)
-    if callable(given) and not isinstance(given, type):
-        return CheckedJudge(model_name(given), lambda: given, client=given)
+    judge: Any = spec
+    if (chat := chat_model_of(judge)) is not None:
+        return CheckedJudge(chat.name, lambda: ChatChangeJudge(chat.load()), client=judge, reads_many=True)
+    if callable(judge) and not isinstance(judge, type):
+        return CheckedJudge(model_name(judge), lambda: judge, client=judge)
     raise InvalidInput(
         'judge: expected None, "ollama:MODEL", a chat model of LangChain or LlamaIndex, or a callable (older, newer) -> '
         f'"supersedes", "contradicts" or "none"; got {spec!r:.80}'

@@ -64,14 +64,14 @@ class LazyModel(Generic[_Model]):
         self._loading = threading.Lock()
 
 
-def has_methods(given: Any, *methods: str) -> bool:
+def has_methods(instance: Any, *methods: str) -> bool:
     """Say whether an object has all of these methods."""
-    return all(callable(getattr(given, method, None)) for method in methods)
+    return all(callable(getattr(instance, method, None)) for method in methods)
 
 
-def model_name(given: Any) -> str:
+def model_name(model: Any) -> str:
     """Name a model by its class and its own name, such as "ChatOllama:gemma3"; its jobs and vectors are stored under it."""
-    class_name = getattr(given, "__qualname__", None) or type(given).__qualname__
-    names = (getattr(given, attribute, None) for attribute in ("model", "model_name"))
+    class_name = getattr(model, "__qualname__", None) or type(model).__qualname__
+    names = (getattr(model, attribute, None) for attribute in ("model", "model_name"))
     name = next((name for name in names if isinstance(name, str) and name not in ("", "unknown")), None)
     return f"{class_name}:{name}" if name else str(class_name)

@@ -96,13 +96,15 @@ def resolve_propositioner(spec: object | None) -> CheckedPropositioner | None:
     """
     if spec is None or isinstance(spec, CheckedPropositioner):
         return spec
-    given: Any = spec
-    if not isinstance(given, type) and has_methods(given, "propose"):
-        return CheckedPropositioner(model_name(given), lambda: given, client=given)
-    if (chat := chat_model_of(given)) is not None:
-        return CheckedPropositioner(chat.name, lambda: ChatPropositioner(chat.load()), client=given)
-    if callable(given) and not isinstance(given, type):
-        return CheckedPropositioner(model_name(given), lambda: _FunctionPropositioner(given), client=given)
+    propositioner: Any = spec
+    if not isinstance(propositioner, type) and has_methods(propositioner, "propose"):
+        return CheckedPropositioner(model_name(propositioner), lambda: propositioner, client=propositioner)
+    if (chat := chat_model_of(propositioner)) is not None:
+        return CheckedPropositioner(chat.name, lambda: ChatPropositioner(chat.load()), client=propositioner)
+    if callable(propositioner) and not isinstance(propositioner, type):
+        return CheckedPropositioner(
+            model_name(propositioner), lambda: _FunctionPropositioner(propositioner), client=propositioner
+        )
     raise InvalidInput(
         'propositioner: expected None, "ollama:MODEL", a chat model, an object with propose(text), or a callable '
         f"(text) -> list of facts; got {spec!r:.80}"

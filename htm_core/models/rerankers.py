@@ -49,11 +49,11 @@ class CheckedReranker:
 
         Raises `ModelError` when it fails, takes longer than `seconds`, or answers what is no order of these texts.
         """
-        given = [well_formed(text) for text in texts]
+        clean = [well_formed(text) for text in texts]
 
         def order(model: Orderer) -> list[int]:
             """Its answer, with everything it may do while it is read."""
-            return list(model.order(well_formed(query), given, scores))
+            return list(model.order(well_formed(query), clean, scores))
 
         try:
             places = time_limit.within(
@@ -80,15 +80,15 @@ def resolve_reranker(spec: object | None) -> CheckedReranker | None:
     """
     if spec is None or isinstance(spec, CheckedReranker):
         return spec
-    given: Any = spec
-    if isinstance(given, str):
-        return _named(given)
-    if not isinstance(given, type):
+    reranker: Any = spec
+    if isinstance(reranker, str):
+        return _named(reranker)
+    if not isinstance(reranker, type):
         for methods, make in _KINDS:
-            if has_methods(given, methods):
-                return CheckedReranker(model_name(given), functools.partial(make, given), client=given)
-        if callable(given):
-            return CheckedReranker(model_name(given), lambda: _ByNumbers(given), client=given)
+            if has_methods(reranker, methods):
+                return CheckedReranker(model_name(reranker), functools.partial(make, reranker), client=reranker)
+        if callable(reranker):
+            return CheckedReranker(model_name(reranker), lambda: _ByNumbers(reranker), client=reranker)
     raise _unknown(spec)
 
 
@@ -193,9 +193,9 @@ class _Postprocessor:
 _KINDS: Sequence[tuple[str, Callable[[Any], Orderer]]] = (
     ("compress_documents", _Compressor),
     ("postprocess_nodes", _Postprocessor),
-    ("rerank", lambda given: _ByNumbers(given.rerank)),
-    ("with_structured_output", lambda given: _ByNumbers(ChatReranker(given).rerank)),
-    ("as_structured_llm", lambda given: _ByNumbers(ChatReranker(given).rerank)),
-    ("predict", lambda given: _by_pairs(given.predict)),
-    ("score", lambda given: _by_pairs(given.score)),
+    ("rerank", lambda reranker: _ByNumbers(reranker.rerank)),
+    ("with_structured_output", lambda model: _ByNumbers(ChatReranker(model).rerank)),
+    ("as_structured_llm", lambda model: _ByNumbers(ChatReranker(model).rerank)),
+    ("predict", lambda model: _by_pairs(model.predict)),
+    ("score", lambda model: _by_pairs(model.score)),
 )

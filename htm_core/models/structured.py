@@ -49,5 +49,5 @@ def _answer(model: Any, schema: type[BaseModel], asked: list[tuple[str, str]]) -
     from llama_index.core.base.llms.types import ChatMessage  # it is installed where its models are
 
     roles = {"human": "user"}
-    said = [ChatMessage(role=roles.get(role, role), content=text) for role, text in asked]
-    return model.as_structured_llm(schema).chat(said).raw
+    messages = [ChatMessage(role=roles.get(role, role), content=text) for role, text in asked]
+    return model.as_structured_llm(schema).chat(messages).raw

@@ -34,14 +34,14 @@ class CheckedSummarizer:
     def lines(self, messages: Sequence[str]) -> list[str]:
         """The lines of a summary of messages, each in one line, at most eight and one at least."""
         answer = self._model.call(lambda model: model.summarize([well_formed(each) for each in messages]))
-        given: Any = answer.splitlines() if isinstance(answer, str) else answer
-        if not isinstance(given, Sequence) or not all(isinstance(each, str) for each in given):
+        listed: Any = answer.splitlines() if isinstance(answer, str) else answer
+        if not isinstance(listed, Sequence) or not all(isinstance(each, str) for each in listed):
             raise self._model.invalid_answer("a list of lines", answer)
-        lines = (" ".join(well_formed(each).replace("\x00", " ").split())[:LONGEST] for each in given)
-        found = list(dict.fromkeys(line for line in lines if line))[:MOST]
-        if not found:
+        lines = (" ".join(well_formed(each).replace("\x00", " ").split())[:LONGEST] for each in listed)
+        unique = list(dict.fromkeys(line for line in lines if line))[:MOST]
+        if not unique:
             raise self._model.invalid_answer("at least one line", answer)
-        return found
+        return unique
 
 
 def resolve_summarizer(spec: object | None) -> CheckedSummarizer | None:
@@ -52,13 +52,13 @@ def resolve_summarizer(spec: object | None) -> CheckedSummarizer | None:
     """
     if spec is None or isinstance(spec, CheckedSummarizer):
         return spec
-    given: Any = spec
-    if not isinstance(given, type) and has_methods(given, "summarize"):
-        return CheckedSummarizer(model_name(given), lambda: given)
-    if (chat := chat_model_of(given)) is not None:
+    summarizer: Any = spec
+    if not isinstance(summarizer, type) and has_methods(summarizer, "summarize"):
+        return CheckedSummarizer(model_name(summarizer), lambda: summarizer)
+    if (chat := chat_model_of(summarizer)) is not None:
         return CheckedSummarizer(chat.name, lambda: ChatSummarizer(chat.load()))
-    if callable(given) and not isinstance(given, type):
-        return CheckedSummarizer(model_name(given), lambda: _FunctionSummarizer(given))
+    if callable(summarizer) and not isinstance(summarizer, type):
+        return CheckedSummarizer(model_name(summarizer), lambda: _FunctionSummarizer(summarizer))
     raise InvalidInput(
         'summarizer: expected None, "ollama:MODEL", a chat model, an object with summarize(messages), or a callable '
         f"(messages) -> lines; got {spec!r:.80}"

@@ -47,11 +47,11 @@ class CheckedTagger:
         if isinstance(answer, str) or not isinstance(answer, Sequence) or not all(isinstance(x, str) for x in answer):
             raise self._model.invalid_answer("a list of tags", answer)
         in_use = {_normalised(tag): tag for tag in reversed(known)}
-        found = [in_use.get(tag, tag) for tag in map(_normalised, answer) if tag is not None]
-        if answer and not found:
+        chosen = [in_use.get(tag, tag) for tag in map(_normalised, answer) if tag is not None]
+        if answer and not chosen:
             raise self._model.invalid_answer('tags such as "user:preference"', list(answer))
-        implied = {path for tag in found for path in tags.ancestors(tag)[:-1]}
-        return tuple(tag for tag in dict.fromkeys(found) if tag not in implied)[:MOST]
+        implied = {path for tag in chosen for path in tags.ancestors(tag)[:-1]}
+        return tuple(tag for tag in dict.fromkeys(chosen) if tag not in implied)[:MOST]
 
     def answers(self) -> bool:
         """Say whether the model can be reached, whatever it answers to a short text."""
@@ -78,16 +78,16 @@ def resolve_tagger(spec: object | None) -> CheckedTagger | None:
     """
     if spec is None or isinstance(spec, CheckedTagger):
         return spec
-    given: Any = spec
-    if isinstance(given, str):
-        if given == "keywords":
-            return CheckedTagger("keywords", KeywordTagger, client=given)
-    elif not isinstance(given, type) and has_methods(given, "tag"):
-        return CheckedTagger(model_name(given), lambda: given, client=given)
-    if (chat := chat_model_of(given)) is not None:
-        return CheckedTagger(chat.name, lambda: ChatTagger(chat.load()), client=given)
-    if callable(given) and not isinstance(given, type):
-        return CheckedTagger(model_name(given), lambda: _FunctionTagger(given), client=given)
+    tagger: Any = spec
+    if isinstance(tagger, str):
+        if tagger == "keywords":
+            return CheckedTagger("keywords", KeywordTagger, client=tagger)
+    elif not isinstance(tagger, type) and has_methods(tagger, "tag"):
+        return CheckedTagger(model_name(tagger), lambda: tagger, client=tagger)
+    if (chat := chat_model_of(tagger)) is not None:
+        return CheckedTagger(chat.name, lambda: ChatTagger(chat.load()), client=tagger)
+    if callable(tagger) and not isinstance(tagger, type):
+        return CheckedTagger(model_name(tagger), lambda: _FunctionTagger(tagger), client=tagger)
     raise InvalidInput(
         'tagger: expected None, "keywords", "ollama:MODEL", a chat model, an object with tag(text, known), or a '
         f"callable (text, known) -> list of tags; got {spec!r:.80}"

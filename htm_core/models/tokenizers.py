@@ -95,9 +95,9 @@ def estimate(text: str) -> int:
 
 @functools.cache
 def _default() -> Tokens:
-    found = vocabulary.find()
-    if found is not None:
-        return Tokens(found.vocabulary.encoding, True, _Encoding(found))
+    cached = vocabulary.find()
+    if cached is not None:
+        return Tokens(cached.vocabulary.encoding, True, _Encoding(cached))
     log.warning(
         "tokens are estimated: there is no tiktoken vocabulary on this machine; run htm setup, which fetches one, or install "
         "llama-index-core, which contains one, or set %s to a tiktoken cache, or pass tokenizer=",
@@ -112,9 +112,9 @@ class _Encoding:
     Threads may count at the same time: at worst the file is read twice, or a text more is looked up.
     """
 
-    def __init__(self, found: vocabulary.Found) -> None:
-        self._found = found
-        self._load = functools.cache(found.load)  # a race loads nothing twice: tiktoken keeps one encoding per name
+    def __init__(self, cached: vocabulary.Found) -> None:
+        self._found = cached
+        self._load = functools.cache(cached.load)  # a race loads nothing twice: tiktoken keeps one encoding per name
         self._few = FEW
         self._lookup: vocabulary.Lookup | None = None
 

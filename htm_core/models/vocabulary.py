@@ -118,12 +118,12 @@ class Lookup:
             return 0
         import tiktoken
 
-        found = {
+        ranks = {
             part: int(rank) for part in set().union(*map(_parts, pieces)) if (rank := self._rank(part)) is not None
         }
-        name = f"{len(found)} tokens"
+        name = f"{len(ranks)} tokens"
         return len(
-            tiktoken.Encoding(name, pat_str=self.pattern, mergeable_ranks=found, special_tokens={}).encode_ordinary(
+            tiktoken.Encoding(name, pat_str=self.pattern, mergeable_ranks=ranks, special_tokens={}).encode_ordinary(
                 text
             )
         )
@@ -141,7 +141,7 @@ def find() -> Found | None:
     """Find the newest vocabulary on this machine; None when there is none."""
     directories = list(_directories())
     candidates = (Found(vocabulary, directory) for vocabulary in KNOWN for directory in directories)
-    return next((found for found in candidates if _intact(found) is not None), None)
+    return next((candidate for candidate in candidates if _intact(candidate) is not None), None)
 
 
 def fetch() -> Found:
@@ -210,13 +210,13 @@ def _directories() -> Iterator[Path]:
     yield Path(tempfile.gettempdir()) / "data-gym-cache"
 
 
-def _intact(found: Found) -> bytes | None:
+def _intact(cached: Found) -> bytes | None:
     """The file's bytes, where they are there and have the right hash."""
     try:
-        data = (found.directory / found.vocabulary.filename).read_bytes()
+        data = (cached.directory / cached.vocabulary.filename).read_bytes()
     except OSError:
         return None
-    return data if hashlib.sha256(data).hexdigest() == found.vocabulary.sha256 else None
+    return data if hashlib.sha256(data).hexdigest() == cached.vocabulary.sha256 else None
 
 
 @contextmanager

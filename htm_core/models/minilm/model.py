@@ -135,11 +135,11 @@ def session(graph: bytes, tensors: Tensors, threads: int | None = None) -> Any:
 
 
 def _threads(wanted: int | None) -> int:
-    given = wanted if wanted is not None else os.environ.get(THREADS_VARIABLE) or min(4, os.cpu_count() or 1)
+    value = wanted if wanted is not None else os.environ.get(THREADS_VARIABLE) or min(4, os.cpu_count() or 1)
     try:
-        threads = int(given)
+        threads = int(value)
     except ValueError:
         threads = 0
     if threads < 1:
-        raise InvalidInput(f"threads: expected a whole number of at least 1, got {given!r}; see {THREADS_VARIABLE}")
+        raise InvalidInput(f"threads: expected a whole number of at least 1, got {value!r}; see {THREADS_VARIABLE}")
     return threads

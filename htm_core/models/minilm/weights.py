@@ -46,9 +46,9 @@ _failed: tuple[float, ModelError] | None = None
 
 def find() -> Path | None:
     """Find a folder with the weights and the vocabulary; None when they must be downloaded."""
-    given = os.environ.get("HTM_MODEL_DIR")
-    if given:
-        return _checked_folder(Path(given).expanduser())
+    path = os.environ.get("HTM_MODEL_DIR")
+    if path:
+        return _checked_folder(Path(path).expanduser())
     return next((folder for folder in (*_installed(), own()) if _is_complete(folder)), None)
 
 
@@ -58,9 +58,9 @@ def obtain() -> Path:
     For a minute after a failure it fails at once, so that recall by words does not wait for a dead network.
     """
     global _failed
-    found = find()
-    if found is not None:
-        return found
+    folder = find()
+    if folder is not None:
+        return folder
     if _failed is not None and time.monotonic() - _failed[0] < RETRY_AFTER:
         raise ModelError(*_failed[1].args)
     try:
@@ -139,14 +139,14 @@ def _is_published(path: Path) -> bool:
     """Whether a file has the hash of the published one. It is read again, by any process, only when it was changed."""
     if path.name not in SHA256:
         return True
-    found = path.stat()
-    changed = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    info = path.stat()
+    changed = (info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
     known = (str(path), *map(str, changed))
     if known not in _hashes:
         _hashes.update(_kept_hashes())
     if known not in _hashes:
         _hashes[known] = _sha256(path)
-        if time.time() - found.st_ctime > SETTLED:
+        if time.time() - info.st_ctime > SETTLED:
             _keep_hash(known)
     return _hashes[known] == SHA256[path.name]
 
