@@ -151,44 +151,44 @@ def opened(options: Options) -> tuple[process.Runtime, Engine]:
 # Most memories have none of these, and what they import takes a tenth of the time of `from htm_core import Memory`.
 
 
-def _tagger(given: TaggerLike | None) -> CheckedTagger | None:
-    if given is None:
+def _tagger(spec: TaggerLike | None) -> CheckedTagger | None:
+    if spec is None:
         return None
     from ..models.taggers import resolve_tagger
 
-    return resolve_tagger(given)
+    return resolve_tagger(spec)
 
 
-def _propositioner(given: PropositionerLike | None) -> CheckedPropositioner | None:
-    if given is None:
+def _propositioner(spec: PropositionerLike | None) -> CheckedPropositioner | None:
+    if spec is None:
         return None
     from ..models.propositioners import resolve_propositioner
 
-    return resolve_propositioner(given)
+    return resolve_propositioner(spec)
 
 
-def _judge(given: JudgeLike | None) -> CheckedJudge | None:
-    if given is None:
+def _judge(spec: JudgeLike | None) -> CheckedJudge | None:
+    if spec is None:
         return None
     from ..models.judges import resolve_judge
 
-    return resolve_judge(given)
+    return resolve_judge(spec)
 
 
-def _reranker(given: RerankerLike | None) -> CheckedReranker | None:
-    if given is None:
+def _reranker(spec: RerankerLike | None) -> CheckedReranker | None:
+    if spec is None:
         return None
     from ..models.rerankers import resolve_reranker
 
-    return resolve_reranker(given)
+    return resolve_reranker(spec)
 
 
-def _expander(given: ExpanderLike | None) -> CheckedExpander | None:
-    if given is None:
+def _expander(spec: ExpanderLike | None) -> CheckedExpander | None:
+    if spec is None:
         return None
     from ..models.expanders import resolve_expander
 
-    return resolve_expander(given)
+    return resolve_expander(spec)
 
 
 def _checked(options: Options) -> Options:
@@ -215,13 +215,13 @@ def _checked(options: Options) -> Options:
 
 def _with_models(options: Options) -> Options:
     """The options with the model of `models` for each plug that is worth it and has none of its own. Raises `InvalidInput`."""
-    given = options.settings.models if options.models is None else options.models
-    if given is None:
+    models = options.settings.models if options.models is None else options.models
+    if models is None:
         return options
     from ..models.chat_models import check_models
 
-    check_models(given, calls=options.settings.worker == "thread")
-    unset: dict[str, Any] = {plug: given for plug in BY_MODELS if getattr(options, plug) is None}
+    check_models(models, calls=options.settings.worker == "thread")
+    unset: dict[str, Any] = {plug: models for plug in BY_MODELS if getattr(options, plug) is None}
     return replace(options, **unset)
 
 

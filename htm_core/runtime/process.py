@@ -61,21 +61,21 @@ def url_or_environment(url: str | SecretStr | None) -> SecretStr | None:
     """
     if url is not None:
         return as_secret(check_dsn(url))
-    given = os.environ.get("HTM_DATABASE_URL")
-    return as_secret(check_dsn(given, what="HTM_DATABASE_URL")) if given else None
+    dsn = os.environ.get("HTM_DATABASE_URL")
+    return as_secret(check_dsn(dsn, what="HTM_DATABASE_URL")) if dsn else None
 
 
 def runtime(url: str | SecretStr | None, settings: Settings) -> Runtime:
     """The one runtime of the process for a url and settings."""
     url = url_or_environment(url)
     with _lock:
-        found = database(url=url, home=Path(home()), settings=settings)
-        if id(found) not in _runtimes:
-            write_behind, fresh_nodes, heartbeat = WriteBehind(found), FreshNodes(), Heartbeat(found)
-            worker = Worker(found, fresh_nodes)
-            listener = Listener(found, heartbeat)
-            _runtimes[id(found)] = Runtime(found, write_behind, fresh_nodes, worker, heartbeat, listener)
-        return _runtimes[id(found)]
+        opened = database(url=url, home=Path(home()), settings=settings)
+        if id(opened) not in _runtimes:
+            write_behind, fresh_nodes, heartbeat = WriteBehind(opened), FreshNodes(), Heartbeat(opened)
+            worker = Worker(opened, fresh_nodes)
+            listener = Listener(opened, heartbeat)
+            _runtimes[id(opened)] = Runtime(opened, write_behind, fresh_nodes, worker, heartbeat, listener)
+        return _runtimes[id(opened)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +108,8 @@ def shutdown() -> None:
     with _lock:
         known = [each for each in _runtimes.values() if each.database.opened]
         executors = [_threads.pop(key) for key in list(_threads) if key >> 16 == os.getpid()]
-    for each in known:
-        _end(each, is_silent=each.database.place in silent)
+    for open_runtime in known:
+        _end(open_runtime, is_silent=open_runtime.database.place in silent)
     forget_sets()
     close_all()
     for executor in executors:
