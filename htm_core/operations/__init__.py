@@ -1,1 +1,1 @@
-"""What the verbs of a memory do, one file for each group of verbs."""
+"""The verbs of a memory, one file for each group of verbs."""

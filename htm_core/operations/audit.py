@@ -57,7 +57,7 @@ def entries(
 
 
 def verify(engine: Engine, digests: Sequence[str]) -> AuditReport:
-    """Whether every entry of the tenant is as it was written, and those with these digests are still there."""
+    """Check that every entry of the tenant is as it was written, and those with these digests are still there."""
     if isinstance(digests, str) or not all(isinstance(each, str) and _DIGEST.fullmatch(each) for each in digests):
         raise InvalidInput(
             "expected digests to be a list of texts of 64 hexadecimal digits, as Receipt.digest has them"

@@ -31,7 +31,7 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackedUp:
-    """How many rows were written or read, by part. `vectors_owed` is how many nodes wait for a vector."""
+    """Counts of the rows written or read, by part. `vectors_owed` is how many nodes wait for a vector."""
 
     counts: Mapping[str, int]
     vectors_owed: int = 0
@@ -204,7 +204,7 @@ class _Filling:
         return self._sets[name][0]
 
     def _wanted(self, part: str, row: Mapping[str, Any]) -> bool:
-        """Whether a row is new: sets that hold something stay as they are, and known nodes have their jobs."""
+        """True if a row is new: sets that hold something stay as they are, and known nodes have their jobs."""
         if part == "working_items":
             return row["set_id"] is not None
         if part == "jobs":
@@ -274,7 +274,7 @@ def _check_document(row: Mapping[str, Any], collections: Mapping[str, int | None
 
 
 def is_backup(first: str) -> bool:
-    """Whether a file with this first line is a backup."""
+    """True if a file with this first line is a backup."""
     try:
         header = json.loads(first)
     except (ValueError, RecursionError):

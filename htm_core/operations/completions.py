@@ -1,4 +1,4 @@
-"""What a word may become that somebody has begun to type: ids, keys, sessions and robots."""
+"""Completions of a word that somebody has begun to type: ids, keys, sessions and robots."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DIGITS = re.compile(r"[0-9a-fA-F][0-9a-fA-F-]*")
 def beginning(
     database: Database, begins: str, kinds: Sequence[CompletionKind], *, tenant: str, user: str | None
 ) -> list[tuple[str, str]]:
-    """What begins with `begins`, as far as a user sees it, each with a few words about it. It reads, and makes nothing.
+    """Return what a user sees that begins with `begins`, each with a few words about it. It reads, and makes nothing.
 
     Ids need at least one digit of their beginning.
     """

@@ -144,7 +144,7 @@ def _known(engine: Engine, connection: Connection, conversations: Sequence[Conve
 
 
 def _is_older(conversation: Conversation, rows: Sequence[dict[str, Any]]) -> bool:
-    """Whether something that the file does not have was said later than all that it has."""
+    """True if something that the file does not have was said later than all that it has."""
     of_file = conversation.ids | conversation.taken_back
     shared = [row["at"] for row in rows if row["external_id"] in of_file]
     if not shared:

@@ -1,4 +1,4 @@
-"""How hits stand in time: what has ended, what was not confirmed for long, and what counts less because it was said long ago."""
+"""Hits in time: what has ended, what was not confirmed for long, and what counts less because it was said long ago."""
 
 from __future__ import annotations
 

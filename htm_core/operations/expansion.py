@@ -22,7 +22,7 @@ OTHERS_SHARE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """What else to search for, how many milliseconds it took to know, and why the expander was left out, if it was."""
+    """Further questions to search for, how many milliseconds they took, and why the expander was left out, if it was."""
 
     questions: Sequence[str] = ()
     milliseconds: float = 0.0

@@ -42,7 +42,7 @@ VAULT = ".obsidian"  # the folder of its settings, which Obsidian makes at the t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """What became of one file.
+    """The result of loading one file.
 
     `status` is "loaded", "known" (nothing has changed since it was last loaded), "unloaded" (it is no longer on disk) or
     "failed"; then `error` says why, and the file's memories are unchanged. `chunks` is how many it has now, `added` how many
@@ -103,7 +103,7 @@ class _Unjoined:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Manner:
-    """How files are loaded: with which tags and metadata, and whether as the notes of a vault, whose top folder it then has."""
+    """Options of a load: tags, metadata, and the top folder of the vault where files are its notes."""
 
     tags: Sequence[str]
     metadata: Metadata
@@ -112,7 +112,7 @@ class _Manner:
     dry_run: bool
 
     def digest(self, content: bytes) -> bytes:
-        """What tells whether a file, or how it is loaded, has changed; how its lines end does not matter."""
+        """Hash a file and how it is loaded, to see whether either has changed; how its lines end does not matter."""
         options = json.dumps((self.tags, self.metadata), sort_keys=True, default=str).encode()
         return hashlib.sha256(
             content.replace(b"\r\n", b"\n") + options + (b"" if self.vault is None else b"\0vault 1")
@@ -185,7 +185,7 @@ def listed(engine: Engine, path: str | os.PathLike[str] | None) -> list[File]:
 
 
 def chunks_of(engine: Engine, path: str) -> list[Mention]:
-    """What a loaded file says, chunk by chunk, in its order; raises `NotFound` for one that is not loaded."""
+    """Return the chunks of a loaded file in their order; raises `NotFound` for one that is not loaded."""
     with engine.transaction() as connection:
         order = {str(row["id"]): at for at, row in enumerate(files.chunks(connection, path, owners=engine.owners))}
     if not order:
@@ -345,7 +345,7 @@ def _unload(engine: Engine, place: str) -> int:
 
 
 def _is_alone(root: Path) -> bool:
-    """Whether a path is a file, and not a folder of them."""
+    """True if a path is a file, and not a folder of them."""
     try:
         there, is_folder, is_file = root.exists(), root.is_dir(), root.is_file()
     except (OSError, ValueError) as error:

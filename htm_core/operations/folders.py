@@ -64,7 +64,7 @@ class Folder:
         return data
 
     def exists(self, parts: Parts) -> bool:
-        """Whether there is something by this name, be it a link that leads nowhere."""
+        """True if something has this name, even a link that leads nowhere."""
         try:
             with self._parent(parts) as parent:
                 os.stat(self._name(parts), dir_fd=parent, follow_symlinks=False)
@@ -220,7 +220,7 @@ def checked_pattern(pattern: object) -> Parts:
 
 
 def matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether a pattern matches a path: "**" is any number of parts, "*" anything within one."""
+    """True if a pattern matches a path: "**" is any number of parts, "*" anything within one."""
     states = _start(pattern)
     for part in parts:
         states = _step(pattern, states, part)
@@ -232,7 +232,7 @@ def _start(pattern: Sequence[str]) -> frozenset[int]:
 
 
 def _step(pattern: Sequence[str], states: frozenset[int], name: str) -> frozenset[int]:
-    """How far in the pattern one may be after one more part: all ways at once, so that many "**" cost no more than one."""
+    """Return the states of the pattern after one more part: all at once, so that many "**" cost no more than one."""
     after = {state for state in states if state < len(pattern) and pattern[state] == "**"}
     after |= {
         state + 1

@@ -166,7 +166,7 @@ def _begin(engine: Engine, about: dict[str, str]) -> int:
 
 
 def _is_under_way(connection: Connection, tenant: str) -> bool:
-    """Whether an erasure of the tenant has begun that has no receipt yet."""
+    """True if an erasure of the tenant has begun that has no receipt yet."""
     last = audit.entries(connection, owners=None, kind=None, about=("tenant", tenant), before=None, limit=1)
     return bool(last) and last[0]["kind"] == BEGUN
 

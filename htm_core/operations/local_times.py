@@ -24,7 +24,7 @@ def local_mentions(mentions: Sequence[Mention], zone: tzinfo) -> list[Mention]:
 
 
 def _is_utc(zone: tzinfo) -> bool:
-    """Whether a zone is UTC, today and in half a year."""
+    """True if a zone is UTC, today and in half a year."""
     return _was_utc(zone, datetime.now(UTC).date())
 
 

@@ -22,7 +22,7 @@ ANOTHER_TIME = timedelta(days=40)
 
 @dataclass(frozen=True, slots=True)
 class NamedTimes:
-    """What of a query is searched for, and in which times.
+    """The text of a query to search for, and the times to search in.
 
     `text` is searched for in the times of `applied`, in all where that is None; `elsewhere` in all times where they hold no answer.
     `then` are the times that the query asks about, where they are over; `alone` says that it names nothing else, and they count
@@ -79,7 +79,7 @@ def speaking_of_another_day(engine: Engine, query: RecallQuery, hits: Sequence[H
 
 
 def held_during(windows: Sequence[Window], start: datetime, stop: datetime | None) -> bool:
-    """Whether what held between two moments, the second None for still, held at any of these times."""
+    """True if what held between two moments, the second None for still, held at any of these times."""
     return any(_overlap(each, Window(start=start, stop=stop)) for each in windows)
 
 
@@ -92,7 +92,7 @@ def _named_in(engine: Engine, text: str, *, now: datetime) -> tuple[Window, ...]
 
 
 def _counts_from_now(engine: Engine, text: str, windows: Sequence[Window]) -> bool:
-    """Whether the time in a text depends on the day, as that of "yesterday" does: in a memory it is another. May is a name."""
+    """True if the time in a text depends on the day, as that of "yesterday" does: in a memory it is another. May is a name."""
     _, others, _ = _asked_in(engine, text, now=engine.clock() - ANOTHER_TIME)
     return [_in_its_year(each) for each in others] != [_in_its_year(each) for each in windows]
 

@@ -46,7 +46,7 @@ class Note:
 
     @classmethod
     def read(cls, path: str, text: str, start: int, front: Mapping[str, Any], chunks: Sequence[Chunk]) -> Note:
-        """What a note says beside its words; `start` is where they begin, behind the front matter."""
+        """Read what a note has beside its words; `start` is where they begin, behind the front matter."""
         shown = " " * start + plain(text[start:])
         wide, refused = tags_of(
             [*_listed(front.get("tags")), *_listed(front.get("tag")), *tags_of_the_note(shown[start:])]
@@ -117,7 +117,7 @@ def _place_of(link: NoteLink, chunks: Sequence[tuple[UUID, Sequence[str]]]) -> U
 
 
 def _is_attachment(link: NoteLink) -> bool:
-    """Whether a link is to a picture or another file beside the notes, such as "plan.pdf"."""
+    """True if a link is to a picture or another file beside the notes, such as "plan.pdf"."""
     return re.search(r"\.[A-Za-z0-9]{2,5}$", link.note) is not None
 
 

@@ -1,4 +1,4 @@
-"""What was said in a conversation as a whole, and what a user said of themselves: by its time, and not found by a search."""
+"""Messages of a conversation as a whole, and those of a user about themselves: by their time, and not by a search."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SPEAKERS = ("user", "assistant")
 
 
 def last_conversation(engine: Engine, *, in_session: bool) -> list[Mention]:
-    """What was said in the last conversation before the present one, oldest first; empty where there was none.
+    """Return the messages of the last conversation before the present one, oldest first; empty where there was none.
 
     The present one is what was said in this session without a pause of some hours until now. One in which a user has only
     greeted, or has asked what was said before, is passed over. `in_session` looks at this session alone.
@@ -60,14 +60,14 @@ def last_conversation(engine: Engine, *, in_session: bool) -> list[Mention]:
 
 
 def said_in(engine: Engine, windows: Sequence[Window], *, in_session: bool) -> list[Mention]:
-    """What was said in conversations at these times, oldest first: the last messages."""
+    """Return the last messages of conversations at these times, oldest first."""
     session = (engine.session or "") if in_session else None
     messages = engine.reading(lambda connection: _read(engine, connection, session=session, windows=windows))
     return _turns([each for each in messages if each.session])
 
 
 def said_of_themselves(engine: Engine, lines: Iterable[ProfileLine], *, speaker: str | None = None) -> list[Mention]:
-    """What a user said of themselves, oldest first: the sources of a profile's lines, and other statements in the first person.
+    """Return a user's messages about themselves, oldest first: the sources of a profile's lines, and other first-person statements.
 
     Where several people speak, it is what the one who asks said: `speaker`, "" for one without a name. None is whoever spoke
     last in this session.
@@ -94,7 +94,7 @@ def _last_speaker(engine: Engine, connection: Connection) -> str:
 
 
 def _said_by(messages: Iterable[Mention], speaker: str) -> list[Mention]:
-    """What one of several people said: all of it where no more than one is named."""
+    """Return the messages of one of several people: all of them where no more than one is named."""
     listed = list(messages)
     names = {_folded(each.name) for each in listed if each.name}
     if len(names | ({_folded(speaker)} if speaker else set())) < 2:

@@ -96,7 +96,7 @@ def robots(engine: Engine) -> list[Robot]:
 
 
 def users(engine: Engine, *, first: int = 0, limit: int = 100) -> UserSizes:
-    """What users of the tenant have, those with the most messages first, from the place `first` on. It counts all messages."""
+    """Return what users of the tenant have, those with the most messages first, from place `first` on. It counts all messages."""
     return engine.reading(lambda connection: tenants.users(connection, first=first, limit=limit), everybody=True)
 
 
@@ -106,7 +106,7 @@ def named_users(engine: Engine, *, limit: int) -> list[str]:
 
 
 def tenant_sizes(engine: Engine, *, after: str | None = None, limit: int = 100) -> TenantSizes:
-    """What the tenants of the whole installation have, in all cells, in the order of their names, those after one.
+    """Count what the tenants of the whole installation have, in all cells, in the order of their names, those after one.
 
     It asks as a worker, so only somebody who operates the installation may be shown it. Raises `StorageError` where this login
     has not the workers' role, and `DatabaseUnavailable` where home does not answer.
@@ -135,7 +135,7 @@ def tenant_sizes(engine: Engine, *, after: str | None = None, limit: int = 100) 
 
 
 def growth(engine: Engine, *, unit: str, limit: int) -> list[SpanCounts]:
-    """How much was said in the latest days, weeks or months of this owner, by its time zone, oldest first."""
+    """Count what was said in the latest days, weeks or months of this owner, by its time zone, oldest first."""
     zone = getattr(engine.timezone, "key", None) or "UTC"
     return engine.reading(
         lambda connection: tenants.growth(connection, owners=engine.owners, unit=unit, zone=zone, limit=limit)
@@ -293,7 +293,7 @@ def _gone(what: str, id: UUID) -> NotFound:
 
 
 def map_stamp(engine: Engine, *, tags: Sequence[str] | None, limit: int) -> nodes.MapStamp:
-    """Which of the newest nodes, perhaps with some tags, a map shows."""
+    """Return the stamp of the newest nodes, perhaps with some tags, that a map shows."""
     wanted = None if tags is None else normalize_all(tags) or None
     return engine.reading(
         lambda connection: nodes.map_stamp(connection, owners=engine.owners, tags=wanted, limit=limit)
@@ -308,7 +308,7 @@ def map_points(engine: Engine, ids: Sequence[UUID], *, characters: int) -> list[
 def working_history(
     engine: Engine, turns: Mapping[str, tuple[int, int]], *, first: int, limit: int
 ) -> list[working_store.NotedChange]:
-    """What working memory recalled and evicted in sessions of this owner, each from one turn to another."""
+    """Return what working memory recalled and evicted in sessions of this owner, each from one turn to another."""
     return engine.reading(
         lambda connection: working_store.history(connection, owner=engine.owner, turns=turns, first=first, limit=limit)
     )

@@ -34,12 +34,12 @@ def read(engine: Engine, query: RecallQuery, recall: Recall) -> Recall:
 
 
 def reads(query: RecallQuery) -> bool:
-    """Whether the reader reads what this query finds: not for the nearest neighbours or the words alone."""
+    """True if the reader reads the hits of this query: not for the nearest neighbours or the words alone."""
     return query.reader and query.mode == "hybrid"
 
 
 def _logits(question: str, hits: Sequence[Hit], *, seconds: float) -> Sequence[float] | None:
-    """How surely each hit states what is asked, as logits; None where the reader cannot read the question."""
+    """Return the logit that each hit states what is asked; None where the reader cannot read the question."""
     passages = [
         (mention.name or mention.role or "", mention.at, hit.passage)
         if (mention := hit.mention)
@@ -70,7 +70,7 @@ def _in_order(query: RecallQuery, hits: Sequence[Hit], logits: Sequence[float]) 
 
 
 def _asks_now(query: RecallQuery) -> bool:
-    """Whether a query asks for what holds now, and nothing in its options says that another time is meant."""
+    """True if a query asks for what holds now, and nothing in its options says that another time is meant."""
     f = query.filters
     return (
         not (query.of_everybody or f.windows or query.moments or query.timeframe)

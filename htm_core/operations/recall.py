@@ -142,7 +142,7 @@ def _with_weights(signals: Signals, weights: Mapping[str, float] | None) -> Sign
 
 
 def _signal_weights(signals: Signals, mode: Mode) -> Signals:
-    """What counts beside the vector and the words.
+    """Return the weights of what counts beside the vector and the words.
 
     mode="vector" gives the nearest neighbours, in the order of their nearness: there, only signals count whose weights were given.
     """
@@ -176,7 +176,7 @@ def answer(engine: Engine, query: RecallQuery) -> Recall:
 
 
 def _read(engine: Engine, query: RecallQuery) -> int:
-    """How many hits a model puts in order."""
+    """Return the number of hits that a model puts in order."""
     if _reranker(engine, query) is not None:
         return engine.settings.reranker_candidates
     return READ if reads(query) else 0

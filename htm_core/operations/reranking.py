@@ -54,7 +54,7 @@ def in_order_of(recall: Recall, order: Callable[[], Sequence[Hit]], *, model: st
 
 
 def _shown(hit: Hit) -> str:
-    """What the reranker reads: who said it, where that is known, and the passage that fits best."""
+    """Return the text that the reranker reads: who said it, where that is known, and the passage that fits best."""
     name = own_name(hit.mention.name) if hit.mention else None
     return f"{name}: {hit.passage}" if name else hit.passage
 

@@ -47,7 +47,7 @@ MUCH_MORE_RELEVANT = 3
 
 
 def search(engine: Engine, query: RecallQuery, *, at_least: int) -> tuple[RecallQuery, Recall]:
-    """What a query finds, at least so many hits where there are as many, and the query that found it.
+    """Return a query with its recall, of at least so many hits where there are as many.
 
     It is the one for all times where those that the query names hold no answer; `timeframe` says so then.
     """
@@ -74,7 +74,7 @@ def _best_relevance(hits: Sequence[Hit]) -> float:
 
 
 def _search_for_all(engine: Engine, query: RecallQuery, questions: Sequence[str], *, at_least: int) -> Recall:
-    """What a query finds, and what more questions find under the same conditions, as one recall of `at_least` so many hits.
+    """Search for a query and more questions under the same conditions, as one recall of `at_least` so many hits.
 
     A memory that no question finds among its first may still be the best for all of them: each is asked for all its candidates.
     """
@@ -83,7 +83,7 @@ def _search_for_all(engine: Engine, query: RecallQuery, questions: Sequence[str]
         query = replace(query, limit=limit, pool=max(query.pool, at_least))
 
     def find(text: str) -> Recall:
-        """What one more question finds."""
+        """Search for one more question."""
         more = replace(query, query=text, text=text, moments=moments(engine, text, query.signal_weights))
         return _search_for_one(engine, more)
 
@@ -99,7 +99,7 @@ def _search_for_all(engine: Engine, query: RecallQuery, questions: Sequence[str]
 
 
 def _with_gist(recall: Recall, gist: Recall, *, shown: int) -> Recall:
-    """What the parts of a message find that ask, with what is surely known of the rest in the last quarter of the `shown` places.
+    """Return the hits of a message's questions, with the certain ones of its rest in the last quarter of the `shown` places.
 
     The hits of the rest get no more than the score of the place where they stand.
     """
@@ -135,7 +135,7 @@ class _Searched:
 
 
 def _search_for_one(engine: Engine, query: RecallQuery) -> Recall:
-    """What a query finds: one search, as long as there is no reason for another, and the stages after it."""
+    """Search once, again as long as there is a reason, and pass the recall through the stages."""
     began = time.perf_counter()
     if engine.settings.spelling and query.mode != "vector":
         query = replace(query, doubtful=spelling.doubtful(query.text, language=_language(engine)))
@@ -302,7 +302,7 @@ STAGES: Mapping[str, Stage] = {
 
 
 def _found_by_words_alone(query: RecallQuery, hits: Sequence[Hit], searched: _Searched) -> str | None:
-    """How many hits could not be compared by meaning, in a sentence; None when all could.
+    """Say how many hits could not be compared by meaning, in a sentence; None when all could.
 
     The query itself, which was perhaps just said, needs no vector to be found.
     """

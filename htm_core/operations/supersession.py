@@ -25,7 +25,7 @@ COMPARED_HITS = 100  # the best hits that edges are looked for
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """What was superseded around the hits of a recall, the latest first, and the newer sayings that are no hit themselves."""
+    """Supersessions around the hits of a recall, the latest first, and the newer sayings that are no hit themselves."""
 
     edges: Sequence[Supersession] = ()
     brought: Mapping[str, Node] = field(default_factory=dict)
@@ -123,7 +123,7 @@ def _ended_by(edges: Sequence[Supersession]) -> dict[str | None, Supersession]:
 
 
 def _held_then(hits: Sequence[Hit], edges: Sequence[Supersession], windows: Sequence[Window]) -> bool:
-    """Whether something that probably answers held at these times, by its own words or by what superseded it."""
+    """True if something that probably answers held at these times, by its own words or by what superseded it."""
     answers = {hit.node.id for place, hit in enumerate(hits) if place == 0 or hit.relevance >= ANSWERS}
     mentions = [mention for hit in hits if hit.node.id in answers for mention in hit.mentions]
     spans = [(each.valid.start or each.at, each.valid.stop) for each in mentions if each.valid is not None]
@@ -215,7 +215,7 @@ def _is_filtered(query: RecallQuery) -> bool:
 
 
 def _shows_former(query: RecallQuery) -> bool:
-    """Whether what a hit superseded may be shown: under these filters it may be just what is not wanted."""
+    """True if what a hit superseded may be shown: under these filters it may be just what is not wanted."""
     f = query.filters
     filters = (f.robots, f.session, f.sources, f.min_trust)
     return all(each is None for each in filters) and not (f.windows or f.tags or f.equal or f.metadata)

@@ -39,7 +39,7 @@ class _DryRun(Exception):
 
 
 def profile(engine: Engine, *, user: str | None, budget: int) -> Profile:
-    """What is known of a user by their own words; reads what was said since, as far as that is little."""
+    """Return what a user's own words tell of them; reads what was said since, as far as that is little."""
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < 0:
         raise InvalidInput(f"expected budget to be a whole number of tokens, 0 or more, got {budget!r}")
     owner = engine.owner if user is None else validation.normal_name(user, what="user")
@@ -69,7 +69,7 @@ def profile(engine: Engine, *, user: str | None, budget: int) -> Profile:
 
 
 def _at_once(engine: Engine, owner: str, queue: Callable[[Connection], T]) -> T:
-    """What `queue` answers, whose statements are a transaction in one message that may see what the owner said."""
+    """Return the answer of `queue`, whose statements are a transaction in one message that may see what the owner said."""
     queued: list[T] = []
     for attempt in attempts(repeatable=True):
         with (
@@ -239,7 +239,7 @@ def unmerge(engine: Engine, node_id: str) -> int:
 
 
 def summaries(engine: Engine, *, session: str | None, limit: int) -> list[Summary]:
-    """What sessions of an owner were about, the latest first."""
+    """Return the summaries of an owner's sessions, the latest first."""
     name = None if session is None else validation.normal_name(session, what="session")
     with engine.transaction() as connection:
         return tidying.summaries(connection, owner=engine.owner, session=name, limit=validation.check_limit(limit))

@@ -50,7 +50,7 @@ LEAST_DAYS = timedelta(days=2)  # what happened on one day may have been told on
 
 
 class Asker(Protocol):
-    """What of an engine says when a message is sent."""
+    """The part of an engine that knows when a message is sent."""
 
     @property
     def settings(self) -> Settings:
@@ -66,7 +66,7 @@ class Asker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OverviewQuestion:
-    """What a question without a topic asks about: "talk", what was said in a conversation, or "me", what is known of the user.
+    """The subject of a question without a topic: "talk", what was said in a conversation, or "me", what is known of the user.
 
     `windows` are the times whose conversations are meant; none means the last conversation.
     """
