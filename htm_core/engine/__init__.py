@@ -1,1 +1,1 @@
-"""What one robot's memory is made of: store, models, rules and working memory."""
+"""The parts of one robot's memory: store, models, rules and working memory."""

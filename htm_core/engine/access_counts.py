@@ -24,7 +24,7 @@ OFTEN = timedelta(minutes=1)  # how exactly it is known when a robot was last ac
 
 @dataclass(slots=True)
 class _OfTenant:
-    """What is to be written for one tenant: accesses to nodes and to items of working sets, and when robots were last active."""
+    """Counts to be written for one tenant: accesses to nodes and to items of working sets, and when robots were last active."""
 
     nodes: Counts = field(default_factory=dict)
     held: dict[SetKey, Counts] = field(default_factory=dict)

@@ -74,7 +74,7 @@ def utc_now() -> datetime:
 
 
 class Engine:
-    """What the operations of one memory share: whose it is, its database, its models, its working set and its clock.
+    """The state that the operations of one memory share: its owner, database, models, working set and clock.
 
     `lanes` are the kinds of jobs, with their models, that every new node gets.
     """
@@ -232,7 +232,7 @@ class Engine:
 
     @property
     def _is_settled(self) -> bool:
-        """Whether the rows of tenant, robot and model are known to exist."""
+        """True if the rows of tenant, robot and model are known to exist."""
         return (self.tenant, self.robot, self.embedder.name) in self.database.settled
 
     def reading(
@@ -267,7 +267,7 @@ class Engine:
         return self.database.read(self.tenant, statement, parameters, claim=claim, now=self.clock(), primary=primary)
 
     def model_changed(self) -> bool:
-        """Whether the tenant's vectors were made anew with another model since this memory was opened."""
+        """True if the tenant's vectors were made anew with another model since this memory was opened."""
         with self.transaction() as connection:
             return tenants.active_model(connection) not in (None, self.embedder.name)
 

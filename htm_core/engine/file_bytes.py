@@ -35,7 +35,7 @@ class UnreadPdf(InvalidInput):
 
 
 def can_read_pdfs() -> bool:
-    """Whether the extra `pdf` is installed."""
+    """True if the extra `pdf` is installed."""
     return importlib.util.find_spec("pypdfium2") is not None
 
 

@@ -1,4 +1,4 @@
-"""What a handle on shared connections does when it is copied or pickled."""
+"""Copying and pickling of a handle on shared connections."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def figures_of(options: Mapping[str, Any]) -> dict[str, Figure]:
 def described_call(
     name: str, subject: Any, options: Mapping[str, Any], *, store: Sequence[str], content: bool
 ) -> dict[str, Figure]:
-    """What the conventions tell of a call: the store, the record if there is one, and by opt-in the query."""
+    """Describe a call as the conventions do: the store, the record if there is one, and by opt-in the query."""
     figures: dict[str, Figure] = {"gen_ai.memory.store.id": store_id(*store)}
     if name in _OF_ONE and (record := _record_id(subject)):
         figures["gen_ai.memory.record.id"] = record
@@ -102,7 +102,7 @@ def described_call(
 
 
 def described_answer(answer: Any, *, content: bool) -> dict[str, Figure]:
-    """What the conventions tell of an answer: how many records, the id of a single one, and by opt-in what they say."""
+    """Describe an answer as the conventions do: how many records, the id of a single one, and by opt-in what they say."""
     figures: dict[str, Figure] = {}
     if isinstance(verdict := getattr(answer, "verdict", None), str):  # of a palace, which answers with evidence
         figures["htm.verdict"] = verdict

@@ -1,4 +1,4 @@
-"""What the reader understands of a user's own words: the sentences that a profile keeps, and what these replace."""
+"""Facts that the reader finds in a user's own words: the sentences that a profile keeps, and what these replace."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _UNREAD: Mapping[str, int] = {UNREAD: 1}
 
 
 class _Findings:
-    """What redactors found in the PDFs that were searched last, by a digest under a key of this process: no text, no name."""
+    """Findings of redactors in the PDFs that were searched last, by a digest under a key of this process: no text, no name."""
 
     def __init__(self) -> None:
         self._lock, self._key = threading.Lock(), secrets.token_bytes(32)
@@ -33,7 +33,7 @@ class _Findings:
         self._found: OrderedDict[tuple[int, bytes], tuple[Redactor, Mapping[str, int]]] = OrderedDict()
 
     def get(self, pdf: bytes, redactor: Redactor) -> Mapping[str, int] | None:
-        """What was found; None where nobody has looked, or it is too long ago."""
+        """Return what was found; None where nobody has looked, or it is too long ago."""
         place = self._place(pdf, redactor)
         with self._lock:
             if place not in self._found:
@@ -84,7 +84,7 @@ def redact_payload(payload: bytes, redactor: Redactor | None, *, stored: Collect
 
 
 def search_pdf(pdf: bytes, redactor: Redactor) -> Mapping[str, int]:
-    """How much of which kind a redactor finds in the first pages of a PDF: nothing in one that is locked or broken, has no text, or
+    """Count what a redactor finds in the first pages of a PDF, by kind: nothing in one that is locked or broken, has no text, or
     cannot be read without the extra `pdf`. One that takes too long or too much to read counts as `unread`.
     """
     counts = _findings.get(pdf, redactor)

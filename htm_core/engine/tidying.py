@@ -70,7 +70,7 @@ def next_steps(
     limit: int,
     quiet: float | None = None,
 ) -> list[TidyStep]:
-    """What the next sessions are made of, for one kind of tidying; nothing is written yet.
+    """Read the next sessions for one kind of tidying; nothing is written yet.
 
     For the profile that is one session, and none where the reader is not here or fails.
     """
@@ -88,7 +88,7 @@ def next_steps(
 
 
 def queue_said(connection: Connection, sessions: Sequence[ChangedSession]) -> Callable[[], list[TidyStep]]:
-    """What the users of sessions have said, and what is known of them, for their profiles, read with what is sent next."""
+    """Queue reads of what users said in sessions, and what is known of them, for their profiles, with what is sent next."""
     queued = [
         (each, tidying.queue_words(connection, each, limit=MESSAGES), tidying.queue_facts(connection, owner=each.owner))
         for each in sessions
@@ -126,7 +126,7 @@ def store_profile(connection: Connection, step: TidyStep) -> int:
 
 
 def _of_owner(words: Sequence[OwnWord], names: Sequence[str], *, owner: str) -> Sequence[OwnWord]:
-    """What the owner said, where several people speak in a session: what has no name, or the owner's."""
+    """Return the owner's words, where several people speak in a session: those without a name, or with the owner's."""
     if len(names) < 2:
         return words
     own = owner.casefold()
@@ -165,7 +165,7 @@ def summarized(
     summarize: Summarize | None = None,
     model: str = "",
 ) -> Summary | None:
-    """What a session was about: as a model writes it, else its most telling messages; None where there is too little."""
+    """Summarize a session: as a model writes it, else by its most telling messages; None where there is too little."""
     spoken = [Spoken(each.content, each.role == "assistant", each.vector) for each in messages]
     chosen = most_telling(spoken)
     if not chosen:

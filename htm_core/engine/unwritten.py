@@ -1,4 +1,4 @@
-"""What working memory has carried out and its table does not know yet."""
+"""Changes of working memory that its table does not have yet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_RECEIPTS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What is to be written of one item: that it left, that it came, or that it left and came back."""
+    """A change of one item to be written: that it left, that it came, or that it left and came back."""
 
     evicted: Eviction | None = None
     admitted: Item | None = None
@@ -84,14 +84,14 @@ class Unwritten:
             self.waiting.pop(id, None)
 
     def must_precede(self, plan: Plan) -> bool:
-        """Whether something is being written that a plan undoes, so that the plan must be written after it."""
+        """True if something is being written that a plan undoes, so that the plan must be written after it."""
         coming = (item.id for item in plan.admitted)
         return any(victim.item.id in self.writing for victim in plan.victims) or any(
             id in self.writing and self.writing[id].admitted is None for id in coming
         )
 
     def met(self, held: Mapping[str, Item]) -> list[Item]:
-        """What the table holds of the items that wait only to come: another process let them in first, and its arrival counts."""
+        """Return the items waiting only to come that the table holds: another process let them in first, and its arrival counts."""
         items = []
         for id, move in self.waiting.items():
             if id in held and move.admitted is not None and move.evicted is None:
@@ -104,7 +104,7 @@ class Unwritten:
         return [id for moves in (self.waiting, self.writing) for id, move in moves.items() if move.admitted is not None]
 
     def contradicts(self, *, held: Container[str], absent: Collection[str]) -> bool:
-        """Whether a reading has an item otherwise than it is being written: which of them came later is not known."""
+        """True if a reading has an item otherwise than it is being written: which of them came later is not known."""
         return any(
             id in absent if move.admitted is not None else id in held and id not in self.waiting
             for id, move in self.writing.items()

@@ -27,7 +27,7 @@ _log = logging.getLogger("htm.telemetry")
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """How the spans of a class are made."""
+    """A plan of the spans of a class."""
 
     telemetry_of: Callable[[Any], Telemetry]
     settings_of: Callable[[Any], Settings]
@@ -177,7 +177,7 @@ def _answer(answer: Any, operation: str | None, *, content: bool) -> dict[str, F
 
 
 def _told(describe: Callable[[], dict[str, Figure]]) -> dict[str, Figure]:
-    """What is to be told of a call; nothing where it cannot be said, since no verb fails by its telemetry."""
+    """Return the figures of a call; none where they cannot be made, since no verb fails by its telemetry."""
     try:
         return describe()
     except Exception:

@@ -275,7 +275,7 @@ class WorkingSet:
 
     @property
     def is_written(self) -> bool:
-        """Whether the table has all that this process has done to the set."""
+        """True if the table has all that this process has done to the set."""
         with self._order:
             return not (self._unwritten.waiting or self._unwritten.writing)
 
@@ -331,7 +331,7 @@ class WorkingSet:
                 self._loaded = False
 
     def _came(self, plan: Plan, *, besides: Container[str] = ()) -> bool:
-        """Whether all that a plan adds is held. What was removed after the plan was made is not, but may be in the table."""
+        """True if all that a plan adds is held. What was removed after the plan was made is not, but may be in the table."""
         return all(item.id in self.memory or item.id in besides for item in plan.admitted)
 
     def _carried_out(self, at: SetVersion) -> None:

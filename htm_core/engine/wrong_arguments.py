@@ -1,4 +1,4 @@
-"""Which argument of a verb has another type than the verb says, found once the verb has failed with an error of Python's own."""
+"""Find the argument of a verb that has another type than the verb says, once the verb has failed with an error of Python's own."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _shown(value: object) -> str:
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of a type, as far as that can be told without using it up."""
+    """True if a value is of a type, as far as that can be told without using it up."""
     if hint is Any:
         return True
     origin, inner = get_origin(hint), get_args(hint)
