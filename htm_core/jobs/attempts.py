@@ -1,4 +1,4 @@
-"""What becomes of claimed jobs: done, put off, given back, handed over to another model, or parked."""
+"""Outcomes of claimed jobs: done, put off, given back, handed over to another model, or parked."""
 
 from __future__ import annotations
 

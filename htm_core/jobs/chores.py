@@ -1,4 +1,4 @@
-"""What a worker does besides claimed jobs, each at most once a minute: word counts, expiry, tidying."""
+"""Chores of a worker besides claimed jobs, each at most once a minute: word counts, expiry, tidying."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which jobs come next: those that are due, in turns of cells, lanes and tenants, as many as the models' rates allow."""
+"""Claims of the next jobs: those that are due, in turns of cells, lanes and tenants, as many as the models' rates allow."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Batch: TypeAlias = list[tuple[Duty, list[ClaimedJob]]]
 
 
 class Pace(Enum):
-    """What has a thread of its own, so that it waits for nothing slower."""
+    """Kinds of jobs with a thread of their own, so that they wait for nothing slower."""
 
     FRESH = "fresh"  # the vectors of what this process has just written
     QUICK = "quick"  # all other jobs without a chat model, of anybody
@@ -51,7 +51,7 @@ class JobClaims:
         return [] if pace is Pace.FRESH else self._clients.duties(slow=pace is Pace.SLOW)
 
     def seconds_until_due(self, pace: Pace) -> float:
-        """How long there is nothing to claim, as far as is known, at most `IDLE_SECONDS`."""
+        """Return the seconds until there is something to claim, as far as is known, at most `IDLE_SECONDS`."""
         duties = self.duties(pace)
         if not duties:
             return IDLE_SECONDS  # fresh nodes wake their thread
@@ -160,7 +160,7 @@ class JobClaims:
         return [*shared, *chosen]
 
     def _batch_of(self, duty: Duty) -> int:
-        """How many jobs of a duty to claim: all that are allowed where each call counts, else as many as its handler does soon."""
+        """Return the number of jobs to claim of a duty: all allowed if each call counts, else as many as its handler does soon."""
         most, handler = self._database.settings.worker_batch, duty.any_handler
         if handler.batch is None or (not handler.slow and self._rate_limits.is_limited(duty.status)):
             return most

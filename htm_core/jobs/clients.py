@@ -1,4 +1,4 @@
-"""Which client of a model does the jobs of which tenant.
+"""The client of a model that does the jobs of each tenant.
 
 Jobs are stored under the name of a model, and two clients may have one name: one model at two providers, or with two keys. A
 tenant's text goes to the client that was given for that tenant, or to one that is named for all tenants, and to no other.
@@ -44,7 +44,7 @@ class Duty:
 
     @property
     def serves_all(self) -> bool:
-        """Whether it does the jobs of every tenant that has no client of its own."""
+        """True if it does the jobs of every tenant that has no client of its own."""
         return None in self.handlers
 
     @property
@@ -69,7 +69,7 @@ class _Choice:
 
     @property
     def is_open(self) -> bool:
-        """Whether somebody still counts on this client."""
+        """True if somebody still counts on this client."""
         return self.is_kept or bool(self.holders)
 
 
@@ -169,7 +169,7 @@ class Clients:
             return None if choice is None else choice.duty
 
     def handler_of(self, duty: Duty, tenant: str) -> Handler | None:
-        """What does a tenant's jobs of a duty; None when they are another duty's by now."""
+        """Return the handler of a tenant's jobs of a duty; None when they are another duty's by now."""
         with self._lock:
             if self.duty_of(duty.lane, tenant) is not duty:
                 return None
@@ -218,12 +218,12 @@ def _check(choices: dict[str | None, _Choice], names: Sequence[str | None], lane
 
 
 def _is(one: object, other: object) -> bool:
-    """Whether two are one client: the same object, or the same name of a model that this process makes itself."""
+    """True if two are one client: the same object, or the same name of a model that this process makes itself."""
     return one is other or (isinstance(one, str) and one == other)
 
 
 def _have_same_settings(one: object, other: object) -> bool:
-    """Whether two clients are one object, or were made with the same settings, as LangChain's and LlamaIndex's models tell."""
+    """True if two clients are one object, or were made with the same settings, as LangChain's and LlamaIndex's models tell."""
     if _is(one, other):
         return True
     if type(one) is not type(other):

@@ -65,7 +65,7 @@ def _drain(engine: Engine, worker: Worker, limit: time_limit.TimeLimit) -> None:
     """Do the jobs that are due. A batch that is at work when the time is over is finished in a thread of its own."""
 
     def is_over() -> bool:
-        """Whether the time is over, or nothing is left to do."""
+        """True if the time is over, or nothing is left to do."""
         return (not limit.slides and not limit.left) or not _waiting(engine, worker)[0]
 
     def work() -> None:

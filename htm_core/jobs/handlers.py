@@ -68,7 +68,7 @@ class Handler(Protocol):
 
     @property
     def batch(self) -> int | None:
-        """How many jobs it takes at once now; None is as many as the settings allow."""
+        """Return the number of jobs it takes at once now; None is as many as the settings allow."""
 
     def do(self, claimed: Mapping[str, Sequence[ClaimedJob]]) -> None:
         """Do jobs, by tenant, and delete them in the transaction that stores their results.
@@ -369,13 +369,13 @@ class JudgeHandler:
                     self._database.superseding.learn(tenant, there=True)
 
     def _pair(self, edge: UndecidedEdge) -> tuple[str, str]:
-        """What the judge says of an edge, and why."""
+        """Ask the judge about an edge; return its answer and the reason."""
         return self._judge.judge(edge.older, edge.newer, seconds=self._database.settings.judge_timeout)
 
     def _read(
         self, node: UUID, edges: Sequence[UndecidedEdge], *, subject: ComparedNode | None, near: Sequence[ComparedNode]
     ) -> tuple[list[tuple[UUID, str, str]], list[NewEdge]]:
-        """What a model that reads a saying beside the nearest earlier ones says of its edges, and the edge that it finds."""
+        """Have a model read a saying beside the nearest earlier ones; return its decisions on edges, and the edge it finds."""
         earlier = (
             []
             if subject is None
@@ -428,7 +428,7 @@ def _nearest(connection: Connection, node: ComparedNode, *, limit: int = COMPARE
 
 
 def _edges(node: ComparedNode, near: Sequence[ComparedNode]) -> list[NewEdge]:
-    """What is to be noted of a node and those nearest to it, whichever of the two was said first.
+    """Return the new edges between a node and those nearest to it, whichever of the two was said first.
 
     Nothing replaces what is trusted more.
     """

@@ -1,4 +1,4 @@
-"""How many jobs of each model may be claimed now: its circuit breaker and its rate limit, shared by all workers of a database.
+"""Limits on the jobs of each model claimed now: its circuit breaker and its rate limit, shared by all workers of a database.
 
 The breaker stops calls to a model that is away: three failures in a row open it, and after a pause one job at a time
 probes whether the model is back. The rate limit keeps the calls per minute below a maximum.

@@ -40,7 +40,7 @@ class ServedCells:
         ]
 
     def ask(self, work: Callable[[Connection], T]) -> list[T]:
-        """What `work` answers in a worker's transaction of each cell that can be asked."""
+        """Return the answers of `work` in a worker's transaction of each cell that can be asked."""
         results: list[T] = []
         for cell in self.reachable():
             try:

@@ -152,7 +152,7 @@ class Worker:
 
     @property
     def rests(self) -> int:
-        """How often a thread of this worker has found nothing more to do."""
+        """Return how often a thread of this worker has found nothing more to do."""
         return self._rests
 
     def await_rest(self, known: int, *, timeout: float) -> int:
