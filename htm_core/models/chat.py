@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 
 from ..errors import ModelError
@@ -103,7 +103,9 @@ class QuestionAnswer(BaseModel):
 
 
 class SummaryAnswer(BaseModel):
-    """What a conversation was about."""
+    """A summary of a conversation."""
+
+    model_config = ConfigDict(json_schema_extra={"description": "What a conversation was about."})  # as models are told
 
     lines: list[str] = Field(description="2 to 6 short lines, each about one thing", json_schema_extra={"maxItems": 6})
 

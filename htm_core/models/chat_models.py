@@ -112,7 +112,7 @@ def _cannot_be_made(name: str, error: Exception, *, what: str) -> str:
 
 
 def _hint(name: str, error: BaseException) -> str | None:
-    """What to do about an error of a model, where that is known: a missing key, an Ollama that does not run or does not have it."""
+    """Return the fix for an error of a model, if known: a missing key, an Ollama that does not run or does not have it."""
     provider, _, model = name.partition(":") if ":" in name else ("", "", name)
     provider = provider or next((each for beginning, each in _BY_NAME.items() if name.startswith(beginning)), "")
     variable = f"{provider.upper().replace('-', '_')}_API_KEY"
@@ -126,12 +126,12 @@ def _hint(name: str, error: BaseException) -> str | None:
 
 
 def explained(name: str, error: BaseException) -> str:
-    """What a failure of the model says, and what to do about it where that is known."""
+    """Return the text of a model's failure, and what to do about it where that is known."""
     hint = _hint(name, error)
     return f"{brief_text(error)}. It seems that {hint}" if hint else brief_text(error)
 
 
 def brief_text(error: BaseException) -> str:
-    """What an error says, in one line of at most 300 characters, without anything that looks like a key."""
+    """Return the text of an error, in one line of at most 300 characters, without anything that looks like a key."""
     text = _SECRET.sub("(key)", " ".join(str(error).split()))
     return f"{type(error).__name__}: {text[:300]}" if text else type(error).__name__

@@ -97,7 +97,7 @@ def _is_transparent(embedder: Any) -> bool:
 
 
 def _may_be_another(embedder: Any, depth: int) -> bool:
-    """Whether it, or what it wraps, holds anything but numbers, which say how long its vectors are or how often it was called."""
+    """True if it, or what it wraps, holds anything but numbers, which say how long its vectors are or how often it was called."""
     wrapped = list(_wrapped(embedder))
     if any(depth and _may_be_another(inner, depth - 1) for inner in wrapped):
         return True

@@ -215,13 +215,13 @@ def resolve(spec: object | None = None) -> CheckedEmbedder:
 
 
 def is_named(spec: str) -> bool:
-    """Whether it is a name by which `Memory` makes a model itself, such as "minilm" or "ollama:nomic-embed-text"."""
+    """True if it is a name by which `Memory` makes a model itself, such as "minilm" or "ollama:nomic-embed-text"."""
     prefix, _, model = spec.partition(":")
     return spec in _ALIASES or (prefix == "ollama" and bool(model.strip()))
 
 
 def as_option(name: str) -> str:
-    """What `--embedder` is given for the model that vectors are stored under this name of.
+    """Return the value of `--embedder` for the model whose vectors are stored under this name.
 
     A model that a program gives has no other name for commands than that of its object.
     """

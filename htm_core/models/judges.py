@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from .. import time_limit
 from ..errors import InvalidInput, ModelError
@@ -79,14 +79,16 @@ PROBE = ("I live in Leeds.", "I moved to Bristol.")
 
 
 class Confirmation(BaseModel):
-    """Whether a note is over."""
+    """The answer whether a note is over."""
+
+    model_config = ConfigDict(json_schema_extra={"description": "Whether a note is over."})  # as models are told
 
     over: bool = Field(description="whether the note is over because of what is said now")
 
 
 @dataclass(frozen=True, slots=True)
 class DatedSaying:
-    """What somebody said, and when."""
+    """A saying and its time."""
 
     text: str
     at: datetime
@@ -149,7 +151,7 @@ class CheckedJudge:
         return self._model.name
 
     def judge(self, older: str, newer: str, *, seconds: float) -> tuple[Answer, str]:
-        """What the newer text does to the older one, and why; for one that is asked about pairs."""
+        """Return what the newer text does to the older one, and why; for one that is asked about pairs."""
         answer = self._asked(lambda model: model(older, newer), seconds=seconds)
         relation, reason = _parts(answer)
         if relation not in ANSWERS or not isinstance(reason, str):
@@ -164,7 +166,7 @@ class CheckedJudge:
         return answer - 1 if answer else None
 
     def _asked(self, ask: Callable[[Any], Any], *, seconds: float) -> Any:
-        """What the model answers to one question, within so many seconds."""
+        """Return the model's answer to one question, within so many seconds."""
         try:
             return time_limit.within(seconds, lambda: self._model.call(ask), client=("judge", id(self.client)))
         except time_limit.OutOfTime as error:

@@ -1,4 +1,4 @@
-"""What models of all kinds share: a model that is loaded at its first use, the name of a model, and what it can do."""
+"""Parts of models of all kinds: a model that is loaded at its first use, the name of a model, and what it can do."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class EmbeddedReader:
         return self._model.call(lambda reader: reader.readable(text))
 
     def replaced(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """How likely it is that the older of two messages of one person no longer holds; each pair is newer, older.
+        """Return the probability that the older of two messages of one person no longer holds; each pair is newer, older.
 
         Raises `ModelError` when the model cannot be loaded.
         """
@@ -79,7 +79,7 @@ class EmbeddedReader:
         return [_probability(logit) for logit in logits[:, REPLACES].tolist()]
 
     def kinds(self, texts: Sequence[str]) -> list[dict[str, float]]:
-        """How likely each message is of each of the reader's `KINDS`, which are the keys.
+        """Return each message's probability of each of the reader's `KINDS`, which are the keys.
 
         Raises `ModelError` when the model cannot be loaded.
         """
@@ -99,7 +99,7 @@ def _probability(logit: float) -> float:
 
 
 def reads_prompts(wanted: bool | None) -> bool:
-    """Whether the reader reads what goes into a prompt: as wanted, and by default where its files are here."""
+    """True if the reader reads what goes into a prompt: as wanted, and by default where its files are here."""
     return is_here() if wanted is None else wanted
 
 
@@ -110,7 +110,7 @@ def embedded_reader() -> EmbeddedReader:
 
 
 def is_here() -> bool:
-    """Whether the reader and the files of the embedded model are on this machine."""
+    """True if the reader and the files of the embedded model are on this machine."""
     try:
         from .minilm import reader, weights
     except ImportError:

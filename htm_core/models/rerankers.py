@@ -20,7 +20,7 @@ PLACE = "htm_place"  # the key of a document's metadata that says which text it 
 
 
 class Orderer(Protocol):
-    """What is made of every kind of reranker: it says which texts answer a query, best first."""
+    """The common interface of rerankers: it says which texts answer a query, best first."""
 
     def order(self, query: str, texts: Sequence[str], scores: Sequence[float]) -> Iterable[int]:
         """The places of the texts, best first. It may leave some out. `scores` are those of the search, from 0 to 1."""

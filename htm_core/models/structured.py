@@ -12,7 +12,7 @@ LONGEST = 300  # characters of an error that a model is shown
 
 
 def structured(model: Any, schema: type[BaseModel], instructions: str, prompt: str) -> Any:
-    """What a model answers: an object of the schema, a mapping with its fields, or what came in another form.
+    """Return a model's answer: an object of the schema, a mapping with its fields, or what came in another form.
 
     What is in another form is asked for once more, with what was wrong in it: a small model mends that often. Raises what the
     model raises the second time, and what is no matter of form at once.
@@ -34,7 +34,7 @@ def structured_field(model: Any, schema: type[BaseModel], instructions: str, pro
 
 
 def _what_is_wrong(error: ValueError) -> str:
-    """What is wrong with an answer, without its words: they may be anybody's."""
+    """Say what is wrong with an answer, without its words: they may be anybody's."""
     if not isinstance(error, ValidationError):
         return "it cannot be read"
     wrong = (

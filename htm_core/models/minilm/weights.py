@@ -136,7 +136,7 @@ def _is_complete(folder: Path) -> bool:
 
 
 def _is_published(path: Path) -> bool:
-    """Whether a file has the hash of the published one. It is read again, by any process, only when it was changed."""
+    """True if a file has the hash of the published one. It is read again, by any process, only when it was changed."""
     if path.name not in SHA256:
         return True
     info = path.stat()
