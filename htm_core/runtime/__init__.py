@@ -1,1 +1,1 @@
-"""What the memories of one process share, and how a memory is opened."""
+"""The state that the memories of one process share, and the opening of a memory."""

@@ -1,4 +1,4 @@
-"""What the memories of one process share: databases, their workers, and what is written behind."""
+"""The state that the memories of one process share: databases, their workers, and what is written behind."""
 
 from __future__ import annotations
 
