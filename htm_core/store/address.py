@@ -154,7 +154,7 @@ class Address:
             self.has_left(placement)
 
     def has_left(self, silent: citus.Placement) -> bool:
-        """Whether the tables have left a node that does not answer, as the server of the url says, if that is another one."""
+        """True if the tables have left a node that does not answer, as the server of the url says, if that is another one."""
         if not silent.node.is_here:
             with contextlib.suppress(psycopg.Error):
                 self._follow(silent)

@@ -76,7 +76,7 @@ def _digests(connection: Connection, chain: UUID, named: Sequence[tuple[str, str
 
 
 def digests_of(connection: Connection, kind: str, name: str) -> list[str]:
-    """How a name stands in the tenant's entries: one digest for each chain that there is."""
+    """Return the digests of a name in the tenant's entries, one for each chain."""
     row = connection.execute(load("audit")["digests"], {"kind": kind, "name": name}).fetchone()
     assert row is not None  # a function that is no set has one row
     return list(row["digests"])
@@ -108,12 +108,12 @@ def _of_owners(connection: Connection, owners: Iterable[str]) -> set[str]:
 
 
 def problems(connection: Connection) -> list[Row]:
-    """What is wrong with the tenant's entries, of all owners: `chain`, `seq`, and "changed", "missing" or "cut"."""
+    """Return what is wrong with the tenant's entries, of all owners: `chain`, `seq`, and "changed", "missing" or "cut"."""
     return connection.execute(load("audit")["problems"]).fetchall()
 
 
 def size(connection: Connection) -> int:
-    """How many entries the tenant has, of all owners."""
+    """Return the number of the tenant's entries, of all owners."""
     row = connection.execute(load("audit")["size"]).fetchone()
     assert row is not None  # a function that is no set has one row
     return int(row["entries"])
@@ -126,5 +126,5 @@ def found(connection: Connection, digests: Iterable[str]) -> set[str]:
 
 
 def exists(connection: Connection, id: UUID) -> bool:
-    """Whether there is an entry of this id."""
+    """True if an entry has this id."""
     return connection.execute(load("audit")["exists"], {"id": id}).fetchone() is not None

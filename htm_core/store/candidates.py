@@ -1,4 +1,4 @@
-"""What a query could mean, as the database finds it: one row of lists, read into arrays that rules/scoring.py takes.
+"""Candidates of a query, as the database finds them: one row of lists, read into arrays that rules/scoring.py takes.
 
 Only this module and the scores need numpy, so it is imported by the first recall and not before.
 """
@@ -25,7 +25,7 @@ SPARSE_HEADER = 3  # numbers before the entries of a sparse vector in binary for
 
 @dataclass(frozen=True, slots=True)
 class FoundCandidates:
-    """What a query could mean, and which of its forms are names of speakers; None where it has none.
+    """Candidates of a query, and those of its forms that are names of speakers; None where it has none.
 
     `similar_words` has its doubtful words that no memory has, each with what memories have instead and how often.
     """
@@ -101,7 +101,7 @@ def _numbers(values: Sequence[float | None] | None) -> Array:
 
 
 def _term_weights(row: Mapping[str, Any]) -> Array:
-    """How much of the best score each term of the query makes in the best passage of each node."""
+    """Return each query term's share of the best score, in the best passage of each node."""
     shape = (len(row["nodes"] or []), 1 + len(row["terms"]))
     weights = np.zeros(shape)
     if row["weights"] and row["terms"] and row["best_score"]:

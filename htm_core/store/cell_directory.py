@@ -55,7 +55,7 @@ def rows(home: Database) -> list[CellRow]:
 
 
 def tenants_by_cell(home: Database) -> Mapping[str, int]:
-    """How many tenants the directory has in each cell."""
+    """Count the tenants that the directory has in each cell."""
     with translated(), home.owner() as connection:
         return {row["cell"]: row["tenants"] for row in connection.execute(load("cells")["counts"])}
 
@@ -81,7 +81,7 @@ def tenants_of(cell: Database) -> list[tuple[str, int]]:
 
 
 def rows_of_tenant(cell: Database, tenant: str) -> Mapping[str, int]:
-    """How many rows of a tenant the tables of a cell have; those without any are left out. It counts all of them."""
+    """Count a tenant's rows in each table of a cell; tables without any are left out. It counts all of them."""
     with translated(), cell.owner() as connection:
         return count_rows(connection, tenant)
 
@@ -206,7 +206,7 @@ def _drop_schema(cell: Database) -> None:
 
 
 def _prefix(home: Database) -> str | None:
-    """What the names of home's roles begin with: cells have the same roles, so that the same logins serve all of them."""
+    """Return the prefix of home's role names: cells have the same roles, so that the same logins serve all of them."""
     owner = home.roles.owner
     return owner.removesuffix("_owner") if owner.endswith("_owner") else None
 

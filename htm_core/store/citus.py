@@ -124,7 +124,7 @@ def has_citus(connection: Connection) -> bool | None:
 
 
 def is_moved(error: BaseException) -> bool:
-    """Whether an error says that the tables live on another node now."""
+    """True if an error says that the tables live on another node now."""
     return isinstance(error, psycopg.Error) and error.sqlstate == MOVED
 
 

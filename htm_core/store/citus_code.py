@@ -1,4 +1,4 @@
-"""What is different in the functions of a distributed schema. Every difference is one rule here, with its reason."""
+"""Changes to the functions for a distributed schema. Every change is one rule here, with its reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `htm doctor` says of a Citus cluster: its nodes, their versions, where the tables live, and how full the nodes are."""
+"""Checks of a Citus cluster for `htm doctor`: its nodes, their versions, where the tables live, and how full the nodes are."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _nodes(nodes: Sequence[dict[str, Any]]) -> Iterator[Finding]:
 
 
 def _answers(connection: Connection, nodes: Sequence[dict[str, Any]]) -> Iterator[Finding]:
-    """What the nodes say of themselves, as far as this login may ask them."""
+    """Yield findings from what the nodes say of themselves, as far as this login may ask them."""
     try:
         with connection.transaction():
             answers = connection.execute(load("citus")["ask_nodes"]).fetchall()
@@ -97,7 +97,7 @@ def _answers(connection: Connection, nodes: Sequence[dict[str, Any]]) -> Iterato
 
 
 def _skew(sizes: dict[str, int]) -> Iterator[Finding]:
-    """Whether one node holds much more than another."""
+    """Compare the sizes of the fullest and the emptiest node."""
     if len(sizes) < 2:
         return
     fullest, emptiest = max(sizes, key=lambda name: sizes[name]), min(sizes, key=lambda name: sizes[name])

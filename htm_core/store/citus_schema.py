@@ -38,7 +38,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class TableParts:
-    """What the tables of an ordinary schema have that Citus cannot copy, or should not."""
+    """Parts of an ordinary schema's tables that Citus cannot copy, or should not."""
 
     types: Sequence[Mapping[str, Any]] = ()
     grants: Sequence[Mapping[str, Any]] = ()
@@ -96,7 +96,7 @@ def wait_for_other_migrations(connection: Connection, roles: Roles) -> None:
 
 
 def saved(connection: Connection, placement: Placement) -> list[str]:
-    """What the ordinary tables of a distributed schema had, as commands for them, read where its tables live."""
+    """Return the commands for what the ordinary tables of a distributed schema had, read where its tables live."""
     rows = connection.execute(load("citus")["shards"], {"tables": placement.tables}).fetchall()
     steps = next(row["stored"] for row in rows if row["name"] == "node_steps")
     found = connection.execute(composed("saved_steps", steps=sql.Identifier(placement.tables, steps))).fetchall()
@@ -104,7 +104,7 @@ def saved(connection: Connection, placement: Placement) -> list[str]:
 
 
 def read_parts(connection: Connection, schema: str) -> TableParts:
-    """What is to be taken from the tables of an ordinary schema."""
+    """Read the parts to take from the tables of an ordinary schema."""
     statements, values = load("citus"), {"schema": schema}
     partitioned = [row["name"] for row in connection.execute(statements["partitioned"], values)]
     if partitioned:
@@ -142,7 +142,7 @@ def undistribute(connection: Connection, schema: str) -> None:
 
 
 def propagate(connection: Connection, *, on: bool) -> None:
-    """Whether what this transaction defines from now on is defined on all nodes."""
+    """Set whether all nodes get what this transaction defines from now on."""
     connection.execute(load("citus")["propagate"], {"on": "on" if on else "off"})
 
 
@@ -153,7 +153,7 @@ def target(connection: Connection, names: Names, roles: Roles) -> Target:
 
 
 def parts_steps(of: Target, parts: TableParts) -> list[Step]:
-    """What is made of the parts of the tables."""
+    """Return the steps that make the parts of the tables."""
     found = [Step("type", _type(of, row)) for row in parts.types]
     # Through a view of the invoker, who reads one column needs the right to all of them. No policy guards such a table.
     by_column = {row["table"] for row in parts.grants if row["columns"]} - {row["table"] for row in parts.policies}

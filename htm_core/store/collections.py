@@ -55,7 +55,7 @@ class CollectionState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentFilters:
-    """What a document must satisfy. None means no condition; documents that have expired at `at` never match."""
+    """Conditions that a document must satisfy. None means no condition; documents that have expired at `at` never match."""
 
     at: datetime
     uids: Sequence[UUID] | None = None
@@ -84,7 +84,7 @@ class DocumentQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Which part of the results to return; a limit of None means all. `newest_first` is for lists."""
+    """Part of the results to return; a limit of None means all. `newest_first` is for lists."""
 
     limit: int | None
     offset: int = 0
@@ -155,7 +155,7 @@ def lock(connection: Connection, uids: Sequence[UUID]) -> None:
 
 
 def exceeds(connection: Connection, collection: int, *, threshold: int) -> bool:
-    """Whether a collection has more than `threshold` passages."""
+    """True if a collection has more than `threshold` passages."""
     values = {"collection": collection, "threshold": threshold}
     row = connection.execute(load("collections")["exceeds"], values).fetchone()
     return bool(row and row["outgrown"])
@@ -219,7 +219,7 @@ def ids(
 
 
 def server_time(connection: Connection) -> datetime:
-    """What the server's clock says."""
+    """Return the time by the server's clock."""
     row = connection.execute(load("collections")["server_time"]).fetchone()
     assert row is not None  # a select without a table has one row
     now: datetime = row["now"]
@@ -227,7 +227,7 @@ def server_time(connection: Connection) -> datetime:
 
 
 def count(connection: Connection, filters: DocumentFilters, *, collection: int) -> int:
-    """How many documents satisfy the filters."""
+    """Count the documents that satisfy the filters."""
     row = connection.execute(load("collections")["count"], _filter_columns(filters, collection)).fetchone()
     return int(row["count"]) if row else 0
 

@@ -1,4 +1,4 @@
-"""What a word may become that somebody has begun to type: keys and robots."""
+"""Completions of a word that somebody has begun to type: keys and robots."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ class Connection(psycopg.Connection[Row]):
 
     @staticmethod
     def sends_batches() -> bool:
-        """Whether several statements can travel in one message: libpq can since version 14."""
+        """True if several statements can travel in one message: libpq can since version 14."""
         return psycopg.Pipeline.is_supported()
 
     # -- several statements in one message ------------------------------------------------------------------------------
@@ -446,7 +446,7 @@ def check(connection: Connection, *, patience: float, opening: bytes = b"") -> l
 
 
 def ends_session(error: psycopg.Error) -> bool:
-    """Whether an error has ended the session that it came from: what the server calls an error has ended the transaction alone."""
+    """True if an error has ended the session that it came from: what the server calls an error has ended the transaction alone."""
     return error.diag.severity_nonlocalized != "ERROR"
 
 
@@ -541,7 +541,7 @@ def _parts(conninfo: SecretStr) -> Mapping[str, Any] | None:
 
 
 def is_direct(connection: Connection) -> bool:
-    """Whether this is the server's own session: a pooler tells its client another process than the one that answers."""
+    """True if this is the server's own session: a pooler tells its client another process than the one that answers."""
     row = connection.execute(load("connection")["backend"]).fetchone()
     return row is not None and row["pid"] == connection.info.backend_pid
 

@@ -104,7 +104,7 @@ class Database:
 
     @property
     def is_embedded(self) -> bool:
-        """Whether this is the private server under `HTM_HOME`."""
+        """True if this is the private server under `HTM_HOME`."""
         return self.address.is_embedded
 
     @property
@@ -119,7 +119,7 @@ class Database:
 
     @property
     def opened(self) -> bool:
-        """Whether this process has reached the server."""
+        """True if this process has reached the server."""
         return self.address.is_reached
 
     @property
@@ -129,12 +129,12 @@ class Database:
 
     @property
     def moves(self) -> int:
-        """How often the tables were found on another node of a cluster."""
+        """Number of times that the tables were found on another node of a cluster."""
         return self.address.moves
 
     @property
     def may_work(self) -> bool:
-        """Whether this process's login may do jobs: whether it is a member of the workers' role. Connects the first time."""
+        """True if this process's login may do jobs, as a member of the workers' role. Connects the first time."""
         self.open()
         return self.installation.may_work
 
@@ -295,7 +295,7 @@ class Database:
                 return work(connection)
 
         def message() -> Message:
-            """What is sent, by where the tables are now."""
+            """Return the message to send, by where the tables are now."""
             return self.transactions.message(tenant, statement, parameters, now=now, version=version)
 
         if self._replicas is not None and not primary:
@@ -326,7 +326,7 @@ class Database:
 
     @property
     def is_one_server(self) -> bool:
-        """Whether all cells that this process has opened are on the server of this database, and on its node of a cluster."""
+        """True if all cells that this process has opened are on the server of this database, and on its node of a cluster."""
         opened = [each for each in self._other_cells if each.opened]
         return all(each._pooled is self and each.address.node == self.address.node for each in opened)
 
@@ -342,7 +342,7 @@ class Database:
         return self._cells.run(tenant, work)
 
     def _ask_directory(self, tenant: str, statement: LiteralString) -> list[Row]:
-        """What the directory answers, in a transaction of a tenant in this schema."""
+        """Ask the directory, in a transaction of a tenant in this schema."""
         start = self.transactions.start(tenant, "htm_app", NOBODY, patient=False, now=None, followed=False)
         with self.transactions.run(start) as connection:
             return connection.execute(statement).fetchall()

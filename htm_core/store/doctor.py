@@ -89,7 +89,7 @@ def examine(
 
 
 def _replica(primary: Connection, read_url: SecretStr) -> Finding:
-    """Whether the replica that answers is one of this server, and how far it is behind."""
+    """Check that the replica that answers is one of this server, and tell how far it is behind."""
     about, mend = "replica", "correct Settings.read_url, or HTM_READ_URL; docs/production.md#replicas-of-the-database"
     try:
         written = _one(primary, "replicas", "written", {})["position"]
@@ -331,7 +331,7 @@ def _walls(connection: Connection, roles: Roles, schema: str, pattern: str) -> I
 
 
 def _user_walls(connection: Connection, schema: str, pattern: str, *, up: bool) -> Iterator[Finding]:
-    """Whether the users of a tenant are kept apart by the database too."""
+    """Check that the database, too, keeps the users of a tenant apart."""
     values = {"schema": schema, "pattern": pattern}
     bare = [row["name"] for row in connection.execute(load("doctor")["without_user_wall"], values)]
     if not up:

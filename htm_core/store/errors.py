@@ -61,7 +61,7 @@ def detect_lost_session(connection: psycopg.Connection[Any], *, committing: bool
 
 
 def is_retryable(error: BaseException) -> bool:
-    """Whether a failed transaction has written nothing and may succeed at another attempt."""
+    """True if a failed transaction has written nothing and may succeed at another attempt."""
     if isinstance(error, RowsMissing):
         return True
     cause = error.__cause__

@@ -1,4 +1,4 @@
-"""What a check of an installation finds."""
+"""Findings of a check of an installation."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ class Finding:
 
 
 def free_space(folder: Path) -> int:
-    """How many bytes are free where a folder is, or will be."""
+    """Return the free bytes where a folder is, or will be."""
     existing = next(each for each in (folder, *folder.parents) if each.exists())
     return shutil.disk_usage(existing).free

@@ -15,7 +15,7 @@ Role = Literal["active", "passive"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRules:
-    """What all members of a group share: the budget in tokens, the eviction policy, and the lease in seconds."""
+    """Rules that all members of a group share: the budget in tokens, the eviction policy, and the lease in seconds."""
 
     id: UUID
     name: str
@@ -102,7 +102,7 @@ def elect(connection: Connection, group: str) -> list[str]:
 
 
 def count_items(connection: Connection, group: str, *, owner: str, session: str | None) -> tuple[int, int]:
-    """How many items and tokens of an owner a group has in working memory, in one session or in all."""
+    """Count the items and tokens of an owner that a group has in working memory, in one session or in all."""
     values = {"group": group, "owner": owner, "session": session}
     row = connection.execute(load("groups")["count_items"], values).fetchone()
     assert row is not None  # a count has one row

@@ -8,7 +8,7 @@ FIRST_COUNT = 500  # new nodes of a tenant, after which its words are counted fo
 
 
 class Growth:
-    """How many nodes this process has added to each tenant since it last asked for a count of words."""
+    """Numbers of nodes that this process has added to each tenant since it last asked for a count of words."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -29,7 +29,7 @@ class KeptRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptAnswer:
-    """What is known of a request with this key. `status` is None while it is being worked on, and `body` once it was dropped."""
+    """State of a request with this key. `status` is None while it is being worked on, and `body` once it was dropped."""
 
     is_same: bool
     status: int | None

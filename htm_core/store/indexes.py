@@ -70,7 +70,7 @@ def due(connection: Connection, table: str, *, threshold: int) -> list[dict[str,
 
 @contextmanager
 def sole_builder(connection: Connection) -> Iterator[bool]:
-    """Whether this session is the one that builds indexes, until the end of the block.
+    """Yield True if this session is the one that builds indexes, until the end of the block.
 
     The row of another session that was killed counts for nothing: the server says which of its sessions are running.
     """
@@ -116,7 +116,7 @@ def give_memory(connection: Connection, leaf: str, space: Mapping[str, Any]) -> 
 
 
 def graph_bytes(vectors: int, dimension: int, quantized: bool) -> int:
-    """How much memory the graph of so many vectors takes while it is built."""
+    """Return the bytes of memory that the graph of so many vectors takes while it is built."""
     return vectors * ((dimension // 8 if quantized else 2 * dimension) + GRAPH_BYTES)
 
 
@@ -126,7 +126,7 @@ def leaves(connection: Connection, table: str) -> list[str]:
 
 
 def index_name(leaf: str, space: Mapping[str, Any]) -> str:
-    """What the index of a space's vectors in one table is called, as the SQL function `hnsw_name` says too."""
+    """Return the name of the index of a space's vectors in one table, as the SQL function `hnsw_name` does."""
     return f"{leaf}_hnsw_{space['id']}{'_quantized' if space['quantized'] else ''}"
 
 

@@ -75,11 +75,11 @@ class Installation:
 
     @property
     def _prefix(self) -> str | None:
-        """What the names of the roles are asked to begin with. On the embedded server they are logins with fixed names."""
+        """Prefix that the names of the roles are asked to have. On the embedded server they are logins with fixed names."""
         return "htm" if self.address.is_embedded else self._settings.roles
 
     def _behind(self, connection: Connection) -> str | None:
-        """What is pending, in words, or None.
+        """Return what is pending, in words, or None.
 
         Raises `SchemaOutdated` for a schema that this version cannot use or upgrade, and for a login without membership.
         """
@@ -117,7 +117,7 @@ class Installation:
         connection.execute(load("installation")["look_in"], {"path": self.path})
 
     def has_user_walls(self, connection: Connection) -> bool:
-        """Whether the wall between users is up, asked in a transaction that finds the tables."""
+        """True if the wall between users is up, asked in a transaction that finds the tables."""
         row = connection.execute(load("user_walls")["is_up"]).fetchone()
         return row is not None and bool(row["enabled"])
 

@@ -57,7 +57,7 @@ class MissingText:
 
 @dataclass(frozen=True, slots=True)
 class PendingCounts:
-    """How many jobs are pending and how many were given up, and for how many seconds the oldest has waited."""
+    """Counts of jobs that are pending and of jobs that were given up, and the seconds that the oldest has waited."""
 
     pending: int
     parked: int
@@ -177,7 +177,7 @@ def make_due(connection: Connection, of: LaneTenants) -> int:
 
 
 def with_due(connection: Connection, given: Sequence[LaneTenants]) -> set[tuple[Lane, str | None]]:
-    """Which lanes have due jobs: of lanes of some tenants only with each of those that have some, of the others with None.
+    """Return the lanes with due jobs: lanes of some tenants only with each of those that have some, the others with None.
 
     `besides` is left out: what a lane has may be the jobs of tenants that it does not serve.
     """
@@ -265,7 +265,7 @@ def make_all_due(connection: Connection) -> None:
 
 
 def are_waiting(connection: Connection, lanes: Sequence[Lane]) -> tuple[bool, bool]:
-    """Whether the tenant has jobs that a flush must wait for, and whether it has any.
+    """Return whether the tenant has jobs that a flush must wait for, and whether it has any.
 
     A flush waits for jobs without an error that are in these lanes or claimed by any worker.
     """
@@ -275,7 +275,7 @@ def are_waiting(connection: Connection, lanes: Sequence[Lane]) -> tuple[bool, bo
 
 
 def waiting_lanes(connection: Connection) -> dict[Lane, int]:
-    """How many of the tenant's jobs wait, by lane."""
+    """Count the tenant's waiting jobs by lane."""
     return {(row["kind"], row["model"]): row["jobs"] for row in connection.execute(load("jobs")["waiting_lanes"])}
 
 

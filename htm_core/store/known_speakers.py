@@ -21,7 +21,7 @@ class KnownSpeakers:
         self._names: OrderedDict[tuple[str, tuple[str, ...] | None], dict[str, None]] = OrderedDict()
 
     def guess(self, tenant: str, owners: Sequence[str] | None, forms: Iterable[str]) -> list[str]:
-        """Which of these forms of a name were a speaker's when this process last asked."""
+        """Return those of these forms of a name that were a speaker's when this process last asked."""
         names = self._names.get(_reader(tenant, owners), {})
         return [form for form in forms if form in names]
 

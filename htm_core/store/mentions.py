@@ -43,7 +43,7 @@ def known(connection: Connection, entries: Sequence[Entry], *, owner: str) -> di
 def nodes_of_ids(
     connection: Connection, ids: Sequence[tuple[str, str]], *, owner: str
 ) -> dict[tuple[str, str], UUID | None]:
-    """Which of these (session, caller's id) have a mention already, each with its node (None when it has no text)."""
+    """Return those of these (session, caller's id) that have a mention, each with its node (None when it has no text)."""
     values = {"owner": owner, "sessions": [session for session, _ in ids], "ids": [id for _, id in ids]}
     rows = connection.execute(load("mentions")["nodes_of_ids"], values)
     return {(row["session"], row["external_id"]): row["node_id"] for row in rows}
@@ -57,14 +57,14 @@ def of_conversations(connection: Connection, sessions: Sequence[str], *, owner: 
 
 
 def said_in(connection: Connection, sessions: Sequence[str], *, owner: str, but: str) -> list[dict[str, Any]]:
-    """What was said in sessions, in its order: session, external_id, role, node_id, at; `but` what was forgotten by this one."""
+    """Read the messages of sessions, in order: session, external_id, role, node_id, at; without those that `but` has forgotten."""
     return connection.execute(
         load("mentions")["said_in"], {"owner": owner, "sessions": list(sessions), "but": but}
     ).fetchall()
 
 
 def queue_copies(connection: Connection, entries: Sequence[Entry]) -> Callable[[], set[UUID]]:
-    """Which of some just written mentions copy others, in whatever session; copies of what is forgotten are forgotten."""
+    """Queue a look-up of just written mentions that copy others in any session; copies of what is forgotten are forgotten."""
     given = [each for each in entries if each.is_dated or each.is_retold or _is_made_to_be_unique(each.external_id)]
     if not given:
         return set
@@ -79,7 +79,7 @@ def queue_copies(connection: Connection, entries: Sequence[Entry]) -> Callable[[
 
 
 def _is_made_to_be_unique(id: str | None) -> bool:
-    """Whether an id is one that a framework gives to a message once, and no number or name of a place in a conversation."""
+    """True if an id is one that a framework gives to a message once, and no number or name of a place in a conversation."""
     return id is not None and _UNIQUE.search(id) is not None
 
 
@@ -90,7 +90,7 @@ def replace(connection: Connection, entries: Sequence[Entry]) -> None:
 
 
 def columns(entries: Sequence[Entry]) -> dict[str, list[Any]]:
-    """What a mention has of its entry, in lists of one length. A text that has a node stands there alone."""
+    """Return what mentions have of their entries, in lists of one length. A text that has a node stands there alone."""
     return {
         "ids": [entry.mention for entry in entries],
         "nodes": [entry.node for entry in entries],
@@ -146,7 +146,7 @@ def timeline(
 def existing(
     connection: Connection, ids: Sequence[UUID], *, owners: Sequence[str], owner_prefix: str | None
 ) -> set[UUID]:
-    """Which of these mentions exist, forgotten or not."""
+    """Return those of these mentions that exist, forgotten or not."""
     values = {"ids": list(ids), "owners": list(owners), "owner_prefix": owner_prefix}
     return {row["id"] for row in connection.execute(load("mentions")["existing"], values)}
 
@@ -218,7 +218,7 @@ def attached(
 def attached_to_nodes(
     connection: Connection, nodes: Sequence[UUID], *, owner: str, robot: str | None = None, hidden: bool = False
 ) -> list[tuple[UUID, UUID]]:
-    """What came with the messages that have these nodes, as mentions with their nodes; with `hidden` what was hidden with them."""
+    """Return the mentions that came with the messages of these nodes, with their nodes; with `hidden` those hidden with them."""
     values = {"nodes": list(nodes), "owner": owner, "robot": robot, "hidden": hidden}
     rows = connection.execute(load("mentions")["attached_to_nodes"], values) if nodes else ()
     return [(row["id"], row["node_id"]) for row in rows]

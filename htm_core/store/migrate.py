@@ -148,7 +148,7 @@ def _warn_of_open_schemas(connection: Connection, roles: Roles, names: Names) ->
 
 
 def _is_distributed(connection: Connection, schema: str) -> bool:
-    """Whether Citus distributes this schema, or is to do so, by the setting citus.enable_schema_based_sharding."""
+    """True if Citus distributes this schema, or is to do so, by the setting citus.enable_schema_based_sharding."""
     return bool(citus.has_citus(connection)) or citus.find_placement(connection, schema) is not None
 
 

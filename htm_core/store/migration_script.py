@@ -14,7 +14,7 @@ from .schemas import EXTENSION_SCHEMA, PINNED, Names, search_path
 def script(
     schema: str = "htm", *, roles: Roles = EMBEDDED, database: str | None = None, extension: str = EXTENSION_SCHEMA
 ) -> str:
-    """What an administrator would run with psql for an empty database: roles, extension, schema, migrations and functions.
+    """Return an administrator's psql script for an empty database: roles, extension, schema, migrations and functions.
 
     It stops in another database than `database`, if that is given. `extension` is the schema of the extension vector, which the
     script makes where there is none yet; it stops where the extension is in another schema.

@@ -25,7 +25,7 @@ PATIENCE = "2s"  # how long to wait for writers; other writers wait behind for a
 
 @dataclass(frozen=True, slots=True)
 class FillProgress:
-    """How many passages a tenant has, and how many of them have a vector of the model."""
+    """Counts of a tenant's passages, and of those that have a vector of the model."""
 
     passages: int
     vectors: int
@@ -45,7 +45,7 @@ def begin(database: Database, tenant: str, *, model: str) -> str | None:
 
 
 def fill_progress(database: Database, tenant: str, *, model: str) -> FillProgress:
-    """How much of a model's vector space is filled."""
+    """Return the progress of filling a model's vector space."""
     with database.transaction(tenant, claim=EVERYBODY) as connection:
         row = connection.execute(load("model_change")["fill_progress"], {"model": model}).fetchone()
         assert row is not None  # a select without from has one row

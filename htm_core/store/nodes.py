@@ -37,7 +37,7 @@ def insert_vectors(connection: Connection, vectors: Mapping[UUID, Sequence[float
 
 
 def cosine_scale(connection: Connection, model: str) -> float:
-    """What the distance of a cosine from 1 is multiplied by before it counts; 1 for a model that is new here."""
+    """Return the factor that a cosine's distance from 1 is multiplied by before it counts; 1 for a model that is new here."""
     row = connection.execute(load("nodes")["cosine_scale"], {"model": model}).fetchone()
     return 1.0 if row is None else float(row["scale"])
 
@@ -104,7 +104,7 @@ def list_ids(
 
 
 def exists(connection: Connection, id: UUID, *, owners: Sequence[str]) -> bool:
-    """Whether a node exists, live or not."""
+    """True if a node exists, live or not."""
     row = connection.execute(load("nodes")["exists"], {"id": id, "owners": list(owners)}).fetchone()
     return row is not None and bool(row["there"])
 
@@ -125,7 +125,7 @@ def add_accesses(connection: Connection, access_counts: Mapping[UUID, tuple[int,
 
 
 def live(connection: Connection, ids: Sequence[UUID]) -> set[UUID]:
-    """Which of these nodes are live."""
+    """Return those of these nodes that are live."""
     return queue_live(connection, ids)()
 
 
@@ -144,7 +144,7 @@ def owners(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, str]:
 
 @dataclass(frozen=True, slots=True)
 class MapStamp:
-    """Which nodes a map shows: how many there are, those with a vector, newest first, and a digest of all that."""
+    """Nodes of a map: how many there are, those with a vector, newest first, and a digest of all that."""
 
     nodes: int
     placed: list[UUID]
@@ -152,7 +152,7 @@ class MapStamp:
 
 
 def map_stamp(connection: Connection, *, owners: Sequence[str], tags: Sequence[str] | None, limit: int) -> MapStamp:
-    """What a map of the newest nodes shows, without their contents and vectors."""
+    """Return the stamp of a map of the newest nodes, without their contents and vectors."""
     values = {"owners": list(owners), "tags": None if tags is None else list(tags), "limit": limit}
     row = connection.execute(load("nodes")["map_stamp"], values).fetchone()
     assert row is not None  # an aggregate without groups has one row

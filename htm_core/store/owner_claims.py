@@ -36,7 +36,7 @@ EVERYBODY = OwnerClaim(prefixes=frozenset({""}))
 
 @lru_cache(maxsize=1024)  # each transaction asks for its own
 def claim_of(*owners: str) -> OwnerClaim:
-    """What memories of these owners work with: what is theirs, what everyone shares, and the notes of their own sessions.
+    """Return the claim of memories of these owners: what is theirs, what everyone shares, and the notes of their own sessions.
 
     What everyone shares is the owner "". A memory without a user also works with sessions whose users are not known.
     """

@@ -23,7 +23,7 @@ MOST = 256  # each partition has five indexes or more, and a statement for all t
 
 
 def count(connection: Connection) -> int:
-    """How many partitions the table of vectors has; 1 for a plain table."""
+    """Return the number of partitions of the table of vectors; 1 for a plain table."""
     row = connection.execute(load("partitions")["count"]).fetchone()
     assert row is not None  # a select without group by has one row
     return int(row["partitions"])

@@ -80,7 +80,7 @@ def names(connection: Connection, *, owners: Sequence[str], limit: int) -> list[
 
 
 def survey(connection: Connection, *, note_owner: str, now: datetime) -> tuple[bool, bool]:
-    """Whether a session has notes, and whether notes of anybody have expired and are still to be hidden."""
+    """Return whether a session has notes, and whether notes of anybody have expired and are still to be hidden."""
     row = connection.execute(load("places")["survey"], {"note_owner": note_owner, "now": now}).fetchone()
     assert row is not None  # a select without from has one row
     return row["notes"], row["expired"]
@@ -89,7 +89,7 @@ def survey(connection: Connection, *, note_owner: str, now: datetime) -> tuple[b
 def contradicted(
     connection: Connection, ids: Sequence[UUID], *, owners: Sequence[str], now: datetime
 ) -> dict[str, list[Placed]]:
-    """What is filed and known to contradict each of these nodes, by the node's id."""
+    """Return what is filed and known to contradict each of these nodes, by the node's id."""
     values = {"nodes": list(ids), "owners": list(owners), "now": now}
     found: dict[str, list[Placed]] = {}
     for row in connection.execute(load("places")["contradicted"], values):
@@ -148,7 +148,7 @@ def decisions(connection: Connection, *, owner: str, limit: int, id: UUID | None
 
 
 def is_undone(connection: Connection, decision: UUID) -> bool:
-    """Whether a decision was undone before."""
+    """True if a decision was undone before."""
     return connection.execute(load("places")["is_undone"], {"id": decision}).fetchone() is not None
 
 

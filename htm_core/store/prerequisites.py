@@ -1,4 +1,4 @@
-"""What only an administrator can make: the extension, the roles and the schema; or the commands, where this login may not."""
+"""Prerequisites that only an administrator can make: extension, roles and schema; or the commands, where this login may not."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def make_roles(connection: Connection, roles: Roles, *, schema: str) -> None:
 
 
 def read_state(connection: Connection, roles: Roles, schema: str) -> dict[str, Any]:
-    """What there is of an installation's extension, roles and schema, and what the login is among them."""
+    """Read the state of an installation's extension, roles and schema, and what the login is among them."""
     row = connection.execute(roles.statements("bootstrap")["state"], {"schema": schema}).fetchone()
     assert row is not None  # a select without from has one row
     return row
@@ -70,7 +70,7 @@ def check_vector(state: dict[str, Any]) -> None:
 
 
 def extension_command() -> str:
-    """What an administrator runs to make the extension."""
+    """Return the administrator's command that makes the extension."""
     return (
         f"create schema {EXTENSION_SCHEMA}; grant usage on schema {EXTENSION_SCHEMA} to public; "
         f"create extension vector schema {EXTENSION_SCHEMA};"
@@ -78,7 +78,7 @@ def extension_command() -> str:
 
 
 def roles_command(roles: Roles, state: Mapping[str, Any]) -> str:
-    """What an administrator runs to make the roles."""
+    """Return the administrator's command that makes the roles."""
     made = " ".join(f"create role {name} nologin;" for name in roles.names)
     return (
         f'{made} grant connect on database "{state["database"]}" to {", ".join(roles.names)}; '
@@ -87,7 +87,7 @@ def roles_command(roles: Roles, state: Mapping[str, Any]) -> str:
 
 
 def schema_command(roles: Roles, schema: str) -> str:
-    """What an administrator runs to make the schema."""
+    """Return the administrator's command that makes the schema."""
     return f"create schema {schema} authorization {roles.owner}; grant usage on schema {schema} to {roles.app}, {roles.worker};"
 
 

@@ -20,7 +20,7 @@ Quantization = Literal["binary", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Quantized:
-    """What a change did: the indexes that it built, and how many bytes all indexes of vectors had before and have now."""
+    """Result of a change: the indexes that it built, and how many bytes all indexes of vectors had before and have now."""
 
     quantization: Quantization
     built: list[str]

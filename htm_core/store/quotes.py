@@ -88,7 +88,7 @@ def _quotes(
     times: Sequence[datetime] | None = None,
     told: Collection[UUID] | None = None,
 ) -> list[Row]:
-    """What quotes nodes, as id, node_id and owner: what is shown; what was hidden at `times`; or all of it.
+    """Return what quotes nodes, as id, node_id and owner: what is shown; what was hidden at `times`; or all of it.
 
     That is for nodes that are erased, of which the words of those that are `told` are looked for.
     """

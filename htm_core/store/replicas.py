@@ -56,14 +56,14 @@ class NoReplica(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ReplicaState:
-    """How a replica was found: for `htm doctor`."""
+    """State of a replica, for `htm doctor`."""
 
     is_standby: bool
     replayed: int  # bytes of the primary's log
 
 
 def replica_options(dsn: SecretStr) -> dict[str, str]:
-    """What is asked of libpq where the connection string says nothing else: only standbys, and any of several."""
+    """Return the options of libpq where the connection string says nothing else: only standbys, and any of several."""
     chosen = {"target_session_attrs": "standby"}
     if psycopg.pq.version() >= 160000:
         chosen["load_balance_hosts"] = "random"
@@ -72,13 +72,13 @@ def replica_options(dsn: SecretStr) -> dict[str, str]:
 
 
 def replica_state(connection: Connection) -> ReplicaState:
-    """Whether a server is a standby, and how much of the log it has replayed."""
+    """Return whether a server is a standby, and how much of the log it has replayed."""
     (found,) = check(connection, patience=_left(), opening=load("replicas")["replayed"].encode())
     return ReplicaState(found.get_value(0, 0) == b"t", int(found.get_value(0, 1) or 0))
 
 
 class Written:
-    """How far the primary's log was after the last commit of this process: one for all that it opens by the same url."""
+    """Position of the primary's log after the last commit of this process: one for all that it opens by the same url."""
 
     def __init__(self) -> None:
         self.position = 0
@@ -100,7 +100,7 @@ _written: dict[SecretStr | None, Written] = {}  # by url, since its memories may
 
 
 def written_through(url: SecretStr | None) -> Written:
-    """How far the log of a url's primary was after the last commit of this process."""
+    """Return the position of the log of a url's primary after the last commit of this process."""
     return _written.setdefault(url, Written())
 
 

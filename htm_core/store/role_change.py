@@ -19,7 +19,7 @@ from .roles import Roles, find, own_prefix
 
 @dataclass(frozen=True, slots=True)
 class RoleChange:
-    """What `move` did: the roles before and now, the logins that went along, and those that have lost their access."""
+    """Result of `move`: the roles before and now, the logins that went along, and those that have lost their access."""
 
     before: Roles
     now: Roles

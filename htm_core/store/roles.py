@@ -78,7 +78,7 @@ EMBEDDED = Roles.of("htm")  # nobody else has roles on the embedded server
 
 
 def own_prefix(database: str, schema: str) -> str:
-    """What the names of a new installation's roles begin with: no other database or schema of the server has the same.
+    """Return the prefix of a new installation's role names: no other database or schema of the server has the same.
 
     It is SCHEMA_DATABASE; where that would be ambiguous, too long or in need of quotes, it begins with htm and ends with a part of
     a hash of both.
@@ -132,7 +132,7 @@ def database_name(conninfo: SecretStr | None) -> str:
 
 
 def rights(connection: Connection, roles: Roles) -> Mapping[str, Any]:
-    """What the login is, and which of the roles it may take: `login`, `app` and `worker`."""
+    """Return what the login is, and which of the roles it may take: `login`, `app` and `worker`."""
     row = connection.execute(load("roles")["rights"], {"app": roles.app, "worker": roles.worker}).fetchone()
     assert row is not None  # a select without from has one row
     return row

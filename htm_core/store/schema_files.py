@@ -1,4 +1,4 @@
-"""What this version's schema is made of, what a database says was applied to it, and what is still to be applied."""
+"""Files that make this version's schema, what a database says was applied to it, and what is still to be applied."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class AppliedMigration:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What a database says was applied to it."""
+    """Migrations and functions that a database says were applied to it."""
 
     migrations: Sequence[AppliedMigration] = ()
     functions: Mapping[str, str] = field(default_factory=dict)  # digests by the name of the file
@@ -106,7 +106,7 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What is to be done, or was done, to bring a database up to date."""
+    """Steps to be done, or done already, to bring a database up to date."""
 
     migrations: Sequence[Migration] = ()
     functions: Sequence[FunctionFile] = ()
@@ -148,7 +148,7 @@ def client_name(schema: str, *, cells: bool = False) -> str:
 
 
 def read_applied(connection: Connection) -> Applied:
-    """What was applied to the schema that is first in the search path; raises psycopg's `UndefinedTable` without one."""
+    """Read what was applied to the schema that is first in the search path; raises psycopg's `UndefinedTable` without one."""
     boot = load("bootstrap")
     rows = connection.execute(boot["applied"]).fetchall()
     steps = [AppliedMigration(row["version"], row["digest"], row["oldest_client"]) for row in rows]
@@ -160,7 +160,7 @@ def read_applied(connection: Connection) -> Applied:
 
 
 def pending_steps(applied: Applied, wanted: SchemaFiles) -> Steps:
-    """What is still to be applied.
+    """Return the steps that are still to be applied.
 
     A database of a newer version is left as it is, when that version lets processes of this one go on. Raises
     `SchemaOutdated` when it does not, when an applied migration has another text here, and for a database from before 0.1.0.

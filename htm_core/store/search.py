@@ -1,4 +1,4 @@
-"""What recall asks the database: the candidates of a query, the fields of its hits, and the look-ups that complete them."""
+"""Statements of recall: the candidates of a query, the fields of its hits, and the look-ups that complete them."""
 
 from __future__ import annotations
 
@@ -119,17 +119,17 @@ class RecallQuery:
 
     @property
     def question(self) -> str:
-        """What the query asks: all of it, or the parts of a long one that do."""
+        """Words of the query that ask: all of it, or the parts of a long one that do."""
         return self.query if self.asked is None else self.asked.words
 
     @property
     def of_everybody(self) -> bool:
-        """Whether it asks for the memories of all users of the tenant."""
+        """True if it asks for the memories of all users of the tenant."""
         return self.filters.owners is None
 
     @property
     def asks_for_neighbours_alone(self) -> bool:
-        """Whether nothing counts but how near a memory is to the embedding."""
+        """True if nothing counts but how near a memory is to the embedding."""
         weights = self.signal_weights
         others = (weights.session, weights.speaker, weights.time, weights.prior)
         return self.words is None and self.embedding is not None and not any(others)
@@ -146,7 +146,7 @@ _read_json = json.JSONDecoder().raw_decode
 
 @dataclass(slots=True, kw_only=True)  # not frozen, which would take three times as long
 class HitFields:
-    """What a hit shows whatever it scores; `place` is that of its node among those that were asked for."""
+    """Fields of a hit whatever it scores; `place` is that of its node among those that were asked for."""
 
     place: int
     node: Node
@@ -166,7 +166,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class SeenBeside:
-    """What a search sees by the way, so that nobody looks for it: whether the tenant has anything that is superseded, and whether
+    """Facts that a search sees by the way, so that nobody looks for them: whether the tenant has anything superseded, and whether
     the owners whose memories are searched have anything that is merged."""
 
     superseding: bool

@@ -1,4 +1,4 @@
-"""What a database would gain by for its size: partitions, quantization, memory, statistics, an index that is missing."""
+"""Advice on what a database of its size would gain by: partitions, quantization, memory, statistics, an index that is missing."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Neglected:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How large a database is. `passages` are those of one tenant, the rest is of all; memory is in bytes."""
+    """Sizes of a database. `passages` are those of one tenant, the rest is of all; memory is in bytes."""
 
     vectors: int
     partitions: int

@@ -7,7 +7,7 @@ import time
 
 
 class SupersedingTenants:
-    """Which tenants have any edge, as this process knows: where there is none, recall looks for none.
+    """Tenants that have any edge, as this process knows: where there is none, recall looks for none.
 
     That a tenant has some is never forgotten; that it has none is asked again after `SECONDS`, since other processes make edges.
     """
@@ -20,7 +20,7 @@ class SupersedingTenants:
         self._none: dict[str, float] = {}
 
     def known(self, tenant: str) -> bool | None:
-        """Whether a tenant has edges; None when that is to be asked."""
+        """True if a tenant has edges; None when that is to be asked."""
         with self._lock:
             if tenant in self._some:
                 return True

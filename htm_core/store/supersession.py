@@ -32,7 +32,7 @@ class ComparedNode:
 
 @dataclass(frozen=True, slots=True)
 class NewEdge:
-    """What was judged of two nodes."""
+    """Relation that was judged to hold between two nodes."""
 
     id: UUID
     newer: UUID
@@ -89,7 +89,7 @@ def insert(
 
 
 def is_compared(connection: Connection, node: UUID) -> bool:
-    """Whether no job that embeds or compares a node is pending."""
+    """True if no job that embeds or compares a node is pending."""
     row = connection.execute(load("supersession")["is_compared"], {"node": node}).fetchone()
     return row is not None and bool(row["compared"])
 
@@ -173,7 +173,7 @@ def change(connection: Connection, id: UUID, *, owner: str, state: str, by: str,
 
 
 def audit(connection: Connection, id: UUID, *, owners: Sequence[str]) -> list[SupersessionChange]:
-    """What was done about an edge, oldest first."""
+    """Return the changes of an edge, oldest first."""
     rows = connection.execute(load("supersession")["audit"], {"id": id, "owners": list(owners)})
     return [SupersessionChange(**row) for row in rows]
 

@@ -86,13 +86,13 @@ def remove(connection: Connection, node: UUID, tags: Sequence[str]) -> int:
 
 
 def counts(connection: Connection, *, owners: Sequence[str], prefix: str | None) -> dict[str, int]:
-    """How many live nodes have each tag or one below it; only `prefix` and below, if given."""
+    """Count the live nodes that have each tag or one below it; only `prefix` and below, if given."""
     rows = connection.execute(load("tags")["counts"], {"owners": list(owners), "prefix": prefix})
     return {row["tag"]: row["nodes"] for row in rows}
 
 
 def count_tagged(connection: Connection, *, owners: Sequence[str]) -> int:
-    """How many live nodes have any tag."""
+    """Count the live nodes that have any tag."""
     row = connection.execute(load("tags")["count_tagged"], {"owners": list(owners)}).fetchone()
     assert row is not None  # an aggregate has one row
     return int(row["nodes"])

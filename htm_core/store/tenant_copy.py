@@ -35,7 +35,7 @@ class MovedTable:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """What one pass copied: rows that were written, rows that were deleted, and before which transaction all was seen."""
+    """Counts of one pass: rows that were written, rows that were deleted, and before which transaction all was seen."""
 
     written: int
     deleted: int
@@ -257,7 +257,7 @@ def moved_tables(connection: Connection) -> list[MovedTable]:
 
 
 def count_rows(connection: Connection, tenant: str, *, tables: Sequence[MovedTable] | None = None) -> dict[str, int]:
-    """How many rows of a tenant each table has, of all or of these; those without any are left out."""
+    """Count a tenant's rows in each table, of all or of these; those without any are left out."""
     statements = load("tenant_moves")
     parts = [
         sql.SQL(statements["count"]).format(

@@ -44,14 +44,14 @@ def silent(rows: int) -> None:
 
 
 def count_rows(connection: Connection, *, of_basis: bool = False) -> dict[str, int]:
-    """How many rows of the tenant the tables of its cell have, without those that have none; or only what writers build on."""
+    """Count the tenant's rows in the tables of its cell, without those that have none; or only what writers build on."""
     row = connection.execute(load("tenant_erasure")["count"], {"of_basis": of_basis}).fetchone()
     assert row is not None  # a function that is no set has one row
     return dict(row["rows"])
 
 
 def has_audit(connection: Connection) -> bool:
-    """Whether something was ever written into the tenant's audit."""
+    """True if something was ever written into the tenant's audit."""
     row = connection.execute(load("tenant_erasure")["has_audit"]).fetchone()
     assert row is not None  # a select without from has one row
     return bool(row["found"])

@@ -1,4 +1,4 @@
-"""Which cell each tenant is in, as far as this process knows: what the directory said, or the cell that the tenant has left."""
+"""Cells of tenants, as far as this process knows: what the directory said, or the cell that the tenant has left."""
 
 from __future__ import annotations
 

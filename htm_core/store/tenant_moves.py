@@ -44,7 +44,7 @@ Step = Callable[[str, int], None]
 
 @dataclass(slots=True)
 class MoveReport:
-    """What a move did: `rows` of each table that arrived, as counted and compared by digest at the switch."""
+    """Report of a move: `rows` of each table that arrived, as counted and compared by digest at the switch."""
 
     tenant: str
     source: str

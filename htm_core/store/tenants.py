@@ -1,4 +1,4 @@
-"""What there is to know of a tenant as a whole: its first rows, its model, its robots and its counts."""
+"""Facts about a tenant as a whole: its first rows, its model, its robots and its counts."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def statistics(connection: Connection, *, owners: Sequence[str]) -> Row:
 
 
 def users(connection: Connection, *, first: int, limit: int) -> UserSizes:
-    """What some users of the tenant have, those with the most messages first; the transaction must see all owners."""
+    """Return the sizes of some users of the tenant, those with the most messages first; the transaction must see all owners."""
     rows = connection.execute(load("tenants")["users"], {"first": first, "limit": limit}).fetchall()
     whole = [(row.pop("users"), row.pop("all_nodes"), row.pop("all_mentions"), row.pop("all_pending")) for row in rows]
     shown = [UserSize(user=row.pop("owner") or None, **row) for row in rows if row["owner"] is not None]
@@ -67,7 +67,7 @@ def users(connection: Connection, *, first: int, limit: int) -> UserSizes:
 
 
 def sizes(connection: Connection, *, after: str | None, limit: int) -> TenantSizes:
-    """What the tenants after a name have, as workers may ask; there are none for any other role."""
+    """Return the sizes of the tenants after a name, as workers may ask; there are none for any other role."""
     values = {"after": after, "limit": limit, "counted": COUNTED}
     rows = connection.execute(load("tenants")["sizes"], values).fetchall()
     total = [row.pop("tenants") for row in rows]
@@ -80,7 +80,7 @@ def in_order(connection: Connection, names: Sequence[str]) -> list[str]:
 
 
 def growth(connection: Connection, *, owners: Sequence[str], unit: str, zone: str, limit: int) -> list[SpanCounts]:
-    """What these owners said in the latest spans of time, oldest first, up to the last in which something was said.
+    """Count what these owners said in the latest spans of time, oldest first, up to the last in which something was said.
 
     Spans in which nothing was said come with zeros.
     `unit` is "day", "week" or "month", and `zone` the time zone by which these begin.

@@ -81,7 +81,7 @@ def queue_changed_sessions(
 
 
 def queue_unread(connection: Connection, *, owner: str, rules: int) -> Callable[[], int]:
-    """How many messages of an owner were not read for the profile, counted with what is sent next."""
+    """Count an owner's messages that were not read for the profile, with what is sent next."""
     queued = connection.queue(load("tidying")["count_unread"], {"owner": owner, "rules": rules})
     return lambda: int(queued.rows[0]["messages"])
 
@@ -99,7 +99,7 @@ def mark(connection: Connection, kind: TidyKind, session: ChangedSession, *, seq
 def queue_words(
     connection: Connection, session: ChangedSession, *, limit: int
 ) -> Callable[[], tuple[list[OwnWord], list[str]]]:
-    """What the user said in a session beyond what was read, in order, at most so much; and the names of its users."""
+    """Read what the user said in a session beyond what was read, in order, at most so much; and the names of its users."""
     values = {
         "owner": session.owner,
         "session": session.session,
@@ -135,7 +135,7 @@ def insert_facts(connection: Connection, facts: Sequence[tuple[UUID, Fact]], *, 
 
 
 def facts(connection: Connection, *, owner: str) -> list[Stated]:
-    """What is known of an owner by messages that are not forgotten, oldest first."""
+    """Return what is known of an owner by messages that are not forgotten, oldest first."""
     return queue_facts(connection, owner=owner)()
 
 
@@ -222,7 +222,7 @@ def group_of(connection: Connection, node: UUID) -> list[UUID]:
 
 
 def merged_among(read: Reader, nodes: Sequence[UUID]) -> dict[UUID, UUID]:
-    """What nodes are represented by, as far as one of each pair is among these."""
+    """Map nodes to those that represent them, as far as one of each pair is among these."""
     rows = read(load("tidying")["merged_among"], {"nodes": list(nodes)})
     return {row["node_id"]: row["into_id"] for row in rows}
 
@@ -241,7 +241,7 @@ def messages(connection: Connection, session: ChangedSession, *, limit: int) -> 
 
 
 def are_there(connection: Connection, mentions: Sequence[UUID]) -> bool:
-    """Whether none of these messages was forgotten or erased meanwhile; they are locked against it until the transaction ends."""
+    """True if none of these messages was forgotten or erased meanwhile; they are locked against it until the transaction ends."""
     row = connection.execute(load("tidying")["hidden_since"], {"mentions": list(mentions)}).fetchone()
     return row is not None and row["there"] == len(set(mentions))
 

@@ -29,7 +29,7 @@ class ApiToken:
 
 
 def digest_of(secret: str) -> bytes:
-    """What is stored of a secret. One without enough randomness would need a slow hash; ours have 256 random bits."""
+    """Return the digest stored of a secret. One without enough randomness would need a slow hash; ours have 256 random bits."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
@@ -43,7 +43,7 @@ def find(database: Database, secret: str) -> ApiToken | None:
 
 
 def exists(database: Database) -> bool:
-    """Whether there is a valid token of any tenant."""
+    """True if there is a valid token of any tenant."""
     return bool(database.read("", load("tokens")["any"], {}, primary=True)[0]["found"])
 
 

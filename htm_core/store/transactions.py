@@ -50,7 +50,7 @@ First = Callable[[Connection], object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """How a transaction begins: as whom, for which owners, and the seconds that it has, in all and between two statements."""
+    """Start of a transaction: as whom, for which owners, and the seconds that it has, in all and between two statements."""
 
     role: str
     tenant: str
@@ -94,7 +94,7 @@ class Transactions:
         self, tenant: str, role: str, claim: OwnerClaim, *, patient: bool, now: datetime | None, followed: bool = True,
         version: int | None = None, first: First | None = None, alone: bool = False,
     ) -> Start:  # fmt: skip
-        """How a transaction begins now, in the time that the running verb has left."""
+        """Return the start of a transaction now, in the time that the running verb has left."""
         limit = time_limit.current()
         return Start(
             role=role,
@@ -259,7 +259,7 @@ class Transactions:
             return self._answering(pool, start)  # the server is back; the pool only looks for it at growing intervals
 
     def _has_failed(self, pool: ConnectionPool[Connection]) -> bool:
-        """Whether the pool has failed to open a connection since the last look: then it is no use to say that all are in use."""
+        """True if the pool has failed to open a connection since the last look: then it is no use to say that all are in use."""
         return _has_failed_since(self._failures, pool)
 
     def _answering(self, pool: ConnectionPool[Connection], start: Start) -> Connection:
@@ -298,7 +298,7 @@ class Transactions:
     # -- the primary's log ---------------------------------------------------------------------------------------------
 
     def ask_position(self, *, patience: float) -> int:
-        """How far the primary's log is; raises psycopg's errors."""
+        """Ask how far the primary's log is; raises psycopg's errors."""
         pool = self._pool("htm_app")
         connection = self._pools.take(pool, longest=patience)
         try:
@@ -315,7 +315,7 @@ def _enter() -> LiteralString:
 
 
 def _has_ended_session(error: psycopg.OperationalError) -> bool:
-    """Whether an error says that a session has ended, so that another one may answer.
+    """True if an error says that a session has ended, so that another one may answer.
 
     If one gives no answer, no other will: trying each would only wait again. And what the server refuses it refuses there, too.
     """
@@ -323,7 +323,7 @@ def _has_ended_session(error: psycopg.OperationalError) -> bool:
 
 
 def _has_failed_since(seen: dict[str, int], pool: ConnectionPool[Connection]) -> bool:
-    """Whether a pool has failed to open more connections than were seen, which are seen then."""
+    """True if a pool has failed to open more connections than were seen, which are seen then."""
     failures = pool.get_stats().get("connections_errors", 0)
     before, seen[pool.name] = seen.get(pool.name, 0), failures
     return failures > before

@@ -34,7 +34,7 @@ class UserWall:
 
     @property
     def known_key(self) -> bytes | None:
-        """What this process signs its claims with, as far as it knows: by its settings, or since it opened the database."""
+        """Key that this process signs its claims with, as far as it knows: by its settings, or since it opened the database."""
         return self.key if self._given_key is None else self._given_key
 
     @property

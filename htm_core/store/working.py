@@ -36,13 +36,13 @@ class SetVersion:
     version: int
 
     def follows(self, before: SetVersion | None) -> bool:
-        """Whether this is the version right after `before`."""
+        """True if this is the version right after `before`."""
         if before is None:
             return self.version == 1
         return self.id == before.id and self.version == before.version + 1
 
     def covers(self, other: SetVersion) -> bool:
-        """Whether this is `other` or a later version of the same set."""
+        """True if this is `other` or a later version of the same set."""
         return self.id == other.id and self.version >= other.version
 
 
@@ -93,7 +93,7 @@ def read_changes(
     known: Container[str],
     unwritten: Sequence[UUID] = (),
 ) -> SetChanges | None:
-    """What has changed since a version, or all items when `since` is None; None when nothing has changed.
+    """Return what has changed since a version, or all items when `since` is None; None when nothing has changed.
 
     `known` are the ids whose content the reader has, `unwritten` those that it holds and has not written yet.
     """
@@ -241,7 +241,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class NotedChange:
-    """What a set did at a turn: the first of the nodes that came by recall and that left, and how many did.
+    """Change of a set at a turn: the first of the nodes that came by recall and that left, and how many did.
 
     `seq` is the number of the last mention of the session by then, 0 before the first. `policy` is that by which they left, None
     where somebody removed them. `holder` is a robot, or with `shared` a group.
@@ -262,7 +262,7 @@ class NotedChange:
 def history(
     connection: Connection, *, owner: str, turns: Mapping[str, tuple[int, int]], first: int, limit: int
 ) -> list[NotedChange]:
-    """What the sets of an owner did in these sessions, each from one turn to another, with the `first` nodes of each list."""
+    """Return the changes of an owner's sets in sessions, each from one turn to another, with the `first` nodes of each list."""
     values: dict[str, object] = {
         "owner": owner, "sessions": list(turns), "begins": [begin for begin, _ in turns.values()],
         "ends": [end for _, end in turns.values()], "first": first, "limit": limit,

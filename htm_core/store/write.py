@@ -38,7 +38,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Again:
-    """What follows for nodes that are said again: which of the new mentions are copies, and the nodes, with those that are live."""
+    """Effects on nodes that are said again: which of the new mentions are copies, and the nodes, with those that are live."""
 
     nodes: frozenset[UUID]
     copies: Callable[[], set[UUID]]
@@ -47,7 +47,7 @@ class _Again:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """What of a write travels with the beginning of its transaction; `again` is of nodes that were there already, as it seemed."""
+    """Parts of a write sent with the beginning of its transaction; `again` is of nodes that were there already, as it seemed."""
 
     inserted: Queued
     late: Queued | None
@@ -240,7 +240,7 @@ def _insert(
 
 
 def _inserted(queued: Queued) -> _Inserted | None:
-    """What was written; None where nothing was, since an id is known."""
+    """Return what was written; None where nothing was, since an id is known."""
     (row,) = queued.rows
     if row["new_nodes"] is None:
         return None

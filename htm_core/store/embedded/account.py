@@ -43,7 +43,7 @@ class Account:
             ) from error
 
     def can(self, test: str, *paths: Path) -> bool:
-        """Whether `test -x` or `test -r` is true for this account and all these paths.
+        """True if `test -x` or `test -r` succeeds for this account and all these paths.
 
         The test runs as that account, so that access lists and mounts count too. Takes about 3 ms.
         """

@@ -68,7 +68,7 @@ def prepare(home: Path) -> Directories:
 
 
 def is_still_home(directories: Directories) -> bool:
-    """Whether the home still leads to these directories. It does not after it was removed and made again."""
+    """True if the home still leads to these directories. It does not after it was removed and made again."""
     pointer = directories.home / POINTER
     inside = directories.base.parent == directories.home
     return inside or (pointer.exists() and pointer.read_bytes().strip(b"\n") == os.fsencode(directories.base))

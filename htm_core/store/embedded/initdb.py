@@ -104,7 +104,7 @@ def _run(directories: Directories, command: list[str], *, start_lock: int, text:
 
 
 def advice(output: str) -> str:
-    """What to do next about an error message of PostgreSQL or of the system."""
+    """Return advice on an error message of PostgreSQL or of the system."""
     if "No space left on device" in output:
         return "the disk is full: free 100 MB, or set HTM_HOME to a directory on another disk"
     if "ermission denied" in output or "not permitted" in output:

@@ -1,4 +1,4 @@
-"""What a crashed server leaves behind, and how to start a new one nevertheless."""
+"""Leftovers of a crashed server, and how to start a new one in spite of them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _end(targets: list[Any], how: signal.Signals, watched: list[Any], directorie
 
 
 def _runs_here(process: Any, directories: Directories) -> bool:
-    """Whether a process is a PostgreSQL working in this data directory; a zombie has no directory any more."""
+    """True if a process is a PostgreSQL working in this data directory; a zombie has no directory any more."""
     try:
         return bool(process.name() == "postgres" and process.cwd() == str(directories.data))
     except (_psutil().Error, OSError):

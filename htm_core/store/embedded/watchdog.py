@@ -36,7 +36,7 @@ _STOP_SECONDS = 60.0
 
 
 def probe(directory: str, *, timeout: float = 5.0) -> str:
-    """Whether the server behind a socket directory is READY, BUSY or ABSENT.
+    """Return READY, BUSY or ABSENT for the server behind a socket directory.
 
     Sends PostgreSQL's start-up message (protocol 3.0), because only an answer of the server distinguishes a live server
     from an old file or a reused pid. Takes one connection, about 2 ms. Raises `TimeoutError` if there is no answer.

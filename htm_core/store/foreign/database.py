@@ -37,7 +37,7 @@ class ForeignColumn:
 
     @property
     def is_vector(self) -> bool:
-        """Whether pgvector gives its values as an array of numbers."""
+        """True if pgvector gives its values as an array of numbers."""
         return self.type in ("vector", "halfvec")
 
 
@@ -58,12 +58,12 @@ class ForeignTable:
         return next((each for each in self.columns if each.name == name), None)
 
     def has(self, *names: str) -> bool:
-        """Whether it has columns of all these names."""
+        """True if it has columns of all these names."""
         return set(names) <= {each.name for each in self.columns}
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is the address of a PostgreSQL, such as "postgresql://…"."""
+    """True if a text is the address of a PostgreSQL, such as "postgresql://…"."""
     return _ADDRESS.match(text) is not None
 
 
@@ -84,7 +84,7 @@ class ForeignDatabase:
     def count(
         self, table: ForeignTable, subject: str = "foreign/catalog", statement: str = "count", **parameters: Any
     ) -> int:
-        """How many rows a table has, or how many another statement counts in it."""
+        """Count the rows of a table, or what another statement counts in it."""
         [row] = self.read(subject, statement, tables={"table": table}, **parameters)
         return int(row["count"])
 
