@@ -1,4 +1,4 @@
-"""What is done and what has happened: jobs that wait, events, and counts of what there is."""
+"""Jobs that wait, events, and counts of what there is."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Robot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserSize:
-    """What one user of a tenant has; `user` is None for what everyone shares.
+    """Size of one user of a tenant; `user` is None for what everyone shares.
 
     `nodes` and `mentions` are counted without what was forgotten, `bytes` are those of the stored rows without their indexes.
     """
@@ -87,7 +87,7 @@ class UserSizes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TenantSize:
-    """What one tenant has. `bytes` are its share of the tables and their indexes by its rows; `pending` and `parked` are jobs.
+    """Size of one tenant. `bytes` are its share of the tables and their indexes by its rows; `pending` and `parked` are jobs.
 
     With `estimated` there is more than is counted exactly: then nodes and mentions are about what PostgreSQL's statistics say, and
     users and jobs at least so many. `cell` is where it is; None where there is one cell only.
@@ -115,7 +115,7 @@ class TenantSizes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpanCounts:
-    """What was said in the span of time that `begins` then, and how many new memories that made."""
+    """Counts of what was said in the span of time that `begins` then, and of the new memories that it made."""
 
     begins: datetime
     mentions: int

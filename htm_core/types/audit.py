@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """How many rows an erasure deleted, by kind: nodes, mentions, passages, vectors, keys, jobs.
+    """Receipt of an erasure, with its counts of deleted rows by kind: nodes, mentions, passages, vectors, keys, jobs.
 
     `id` is that of its entry in the audit. `digest`, 64 hexadecimal digits, stands for that entry and for all before it: keep it
     elsewhere, and `Memory.verify_audit` can say later whether the entry is still there as it was written. `at` is when.
@@ -23,7 +23,7 @@ class Receipt:
 
     @property
     def total(self) -> int:
-        """How many rows were deleted in all."""
+        """Number of rows that were deleted in all."""
         return sum(self.counts.values())
 
 
@@ -49,18 +49,18 @@ class AuditEntry:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many rows an erasure deleted, by kind; empty for anything else."""
+        """Counts of the rows that an erasure deleted, by kind; empty for anything else."""
         return dict(self.facts.get("counts") or {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditReport:
-    """Whether the audit of a tenant is as it was written. `problems` are sentences; there is none where all is well."""
+    """Result of checking that a tenant's audit is as it was written. `problems` are sentences; there is none where all is well."""
 
     entries: int
     problems: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was changed, and nothing is missing."""
+        """True if nothing was changed, and nothing is missing."""
         return not self.problems

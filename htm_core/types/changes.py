@@ -1,4 +1,4 @@
-"""What a newer saying does to an older one."""
+"""Effects of newer sayings on older ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .options import SupersessionRelation, SupersessionState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Supersession:
-    """What a newer saying does to an older one: it "supersedes" it, or it "contradicts" it and nothing says which holds.
+    """Effect of a newer saying on an older one: it "supersedes" it, or it "contradicts" it and nothing says which holds.
 
     `newer` and `older` are the latest mentions of both. `confidence` is from 0 to 1, `reason` says why in words, and `judge` who
     said so: "reader" or the name of a model. It holds from `holds_from` on, when the newer one was said. `state` is "standing",

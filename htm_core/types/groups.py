@@ -48,5 +48,5 @@ class GroupStatus:
 
     @property
     def utilization(self) -> float:
-        """How much of the budget is used, from 0 to 1."""
+        """Share of the budget that is used, from 0 to 1."""
         return self.working_tokens / self.budget

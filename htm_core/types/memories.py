@@ -1,4 +1,4 @@
-"""What is remembered: a draft becomes a node, and each saying of it a mention."""
+"""Memories: a draft becomes a node, and each saying of it a mention."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Mention:
 
 
 def times_said(mentions: Iterable[Mention]) -> int:
-    """How often something was said: a mention and its copies are one saying."""
+    """Count how often something was said: a mention and its copies are one saying."""
     return len({mention.copy_of or mention.id for mention in mentions})
 
 

@@ -1,4 +1,4 @@
-"""What a model must be able to do to be used by a memory, and what its options take."""
+"""Protocols of the models that a memory can use, and the types of its options for them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Embedder(Protocol):
 
 
 class TextEmbedding(Protocol):
-    """What is used of LlamaIndex's `BaseEmbedding`."""
+    """Methods of LlamaIndex's `BaseEmbedding` that are used."""
 
     def get_text_embedding_batch(self, texts: list[str], /) -> list[list[float]]:
         """One vector for each text, in the same order."""
@@ -38,7 +38,7 @@ class NamedEmbedder(Protocol):
 
     @property
     def dimension(self) -> int:
-        """How many numbers each vector has. Calls the model where that is not known yet."""
+        """Number of values in each vector. Calls the model where that is not known yet."""
 
     def documents(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector for each text, in the same order."""
@@ -48,14 +48,14 @@ class NamedEmbedder(Protocol):
 
 
 class ChatModel(Protocol):
-    """What is used of LangChain's `BaseChatModel`."""
+    """Methods of LangChain's `BaseChatModel` that are used."""
 
     def with_structured_output(self, schema: Any, /) -> Any:
         """The same model with answers that follow a schema."""
 
 
 class StructuredModel(Protocol):
-    """What is used of a chat model of LlamaIndex."""
+    """Methods of a chat model of LlamaIndex that are used."""
 
     def as_structured_llm(self, output_cls: Any, /) -> Any:
         """The same model with answers that follow a schema."""
@@ -87,21 +87,21 @@ class Reranker(Protocol):
 
 
 class DocumentCompressor(Protocol):
-    """What is used of LangChain's `BaseDocumentCompressor`."""
+    """Methods of LangChain's `BaseDocumentCompressor` that are used."""
 
     def compress_documents(self, documents: Sequence[Any], query: str, /) -> Sequence[Any]:
         """The documents that answer the query, best first."""
 
 
 class NodePostprocessor(Protocol):
-    """What is used of LlamaIndex's `BaseNodePostprocessor`."""
+    """Methods of LlamaIndex's `BaseNodePostprocessor` that are used."""
 
     def postprocess_nodes(self, nodes: list[Any], /, *, query_str: str | None = None) -> Sequence[Any]:
         """The nodes that answer the query, best first."""
 
 
 class PairScorer(Protocol):
-    """What is used of a `CrossEncoder` of sentence-transformers."""
+    """Methods of a `CrossEncoder` of sentence-transformers that are used."""
 
     def predict(self, pairs: list[tuple[str, str]], /) -> Any:
         """One number for each pair of a query and a text: the higher, the better the text answers it."""

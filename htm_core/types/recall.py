@@ -1,4 +1,4 @@
-"""What is recalled: hits, best first, and why each was found."""
+"""Results of recall: hits, best first, and why each was found."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .timeframes import Window
 @quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """What a query and the best passage of a hit have in common, before anything around the hit counts.
+    """Match of a query with the best passage of a hit, before anything around the hit counts.
 
     `cosine` is the similarity of their vectors; None where the passage has no vector yet, or no vector was searched for.
     `word_coverage`, from 0 to 1, is the share of the query's word weights that the passage has. `matched_words` of the
@@ -84,7 +84,7 @@ class Hit:
 
     @property
     def times_said(self) -> int:
-        """How often it was said: the number of `mentions`, of which copies of one message are one."""
+        """Number of times it was said: of its `mentions`, of which copies of one message are one."""
         return times_said(self.mentions)
 
     @property
@@ -95,7 +95,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timings:
-    """How long the parts of a recall took, in milliseconds; the expander and the reranker where there is one."""
+    """Durations of the parts of a recall, in milliseconds; the expander and the reranker where there is one."""
 
     embedding: float = 0.0
     sql: float = 0.0
@@ -149,7 +149,7 @@ class Recall(Sequence[Hit]):
 
     @property
     def searched_note(self) -> str | None:
-        """What was searched for of a long query, in a sentence; None where it was all of it."""
+        """Parts of a long query that were searched for, in a sentence; None where it was all of it."""
         return (
             f"Searched for: {' / '.join(' '.join(part.split()) for part in self.searched)}" if self.searched else None
         )

@@ -1,4 +1,4 @@
-"""What tidying makes: profiles, merged memories and summaries, each with its sources."""
+"""Results of tidying: profiles, merged memories and summaries, each with its sources."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class ProfileLine:
 
     @property
     def times_said(self) -> int:
-        """How often it was said."""
+        """Number of times it was said."""
         return len(self.sources)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """What is known of a user by their own words.
+    """Profile of a user by their own words.
 
     `lines` are all of them, by section; `text` has as many as fit the budget, in `tokens` tokens. `pending` is how many messages
     were not read yet: the worker reads them, and so does the next call, once the reader is installed.
@@ -83,7 +83,7 @@ class Merge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What a session was about. `lines` are its most telling messages, or what a chat model wrote of it (`model` is its name).
+    """Summary of a session. `lines` are its most telling messages, or what a chat model wrote of it (`model` is its name).
 
     `sources` are the ids of the mentions that it was made of; `messages` is how many there were. It is no memory: recall does not
     find it, and it goes when a message of its session is forgotten.
@@ -106,7 +106,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tidied:
-    """What a tidying did, or with `dry_run` would do.
+    """Result of a tidying, or with `dry_run` of one that would be done.
 
     `merges` are memories that say the same as another, `lines` the profile's lines with what was found, `summaries` those of the
     sessions that had none. `read` is how many messages were read for the profile.

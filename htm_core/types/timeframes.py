@@ -16,7 +16,7 @@ class Window:
     stop: datetime | None
 
     def __contains__(self, at: datetime) -> bool:
-        """Whether a moment is in it."""
+        """True if a moment is in it."""
         return (self.start is None or at >= self.start) and (self.stop is None or at < self.stop)
 
 

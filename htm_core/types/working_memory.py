@@ -1,4 +1,4 @@
-"""What working memory holds and lets go, and the text for a prompt that is made of it."""
+"""Items of working memory, what it lets go, and the text for a prompt that is made of it."""
 
 from __future__ import annotations
 
