@@ -276,7 +276,7 @@ class Collection(Handle):
     def count(
         self, *, where: Mapping[str, Any] | None = None, on: FilterTarget = "metadata", namespace: Sequence[str] = ()
     ) -> int:
-        """How many items satisfy the filter, in a namespace and below it."""
+        """Count the items that satisfy the filter, in a namespace and below it."""
         filters = self._filters(where, on=on, namespace=namespace, ids=None, references=None)
 
         def work(connection: Connection) -> int:

@@ -67,7 +67,7 @@ def document(
 
 
 def has_other_words(given: CollectionItem, redacted: CollectionItem) -> bool:
-    """Whether what vectors are made of, the content or the texts, was redacted."""
+    """True if what vectors are made of, the content or the texts, was redacted."""
     texts = None if given.texts is None else list(given.texts)
     return given.content != redacted.content or texts != (None if redacted.texts is None else list(redacted.texts))
 

@@ -1,4 +1,4 @@
-"""What a collection is searched by, checked: filters, the page, and how many candidates each arm brings."""
+"""Parts of a search of a collection, checked: filters, the page, and how many candidates each arm brings."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def depth(page: Page) -> int:
 
 
 def pool(given: int | None, *, depth: int, what: str) -> int:
-    """How many candidates an arm brings: at least four times the depth, in steps of four.
+    """Return the number of candidates that an arm brings: at least four times the depth, in steps of four.
 
     Because of the steps neighbouring pages have the same candidates, so that they are pages of one ranking.
     """
