@@ -26,7 +26,7 @@ LONGEST_WAIT = 5.0  # seconds between two attempts to connect
 
 
 class Hints:
-    """Which notifications to follow now, so that no flood of them causes more work than looking without them would.
+    """Notifications to follow now, so that no flood of them causes more work than looking without them would.
 
     The first is followed at once, and what comes in the next `FOLLOW_SECONDS` together after them. An id that is nobody's here
     may be of a set that has no row yet: those are read twice a second at most.
@@ -39,7 +39,7 @@ class Hints:
 
     @property
     def waiting(self) -> bool:
-        """Whether there is something to follow later."""
+        """True if there is something to follow later."""
         return bool(self._ids) or self._unknown
 
     def due(self, received: Collection[str], *, known: Collection[str], now: float) -> tuple[set[str], bool]:
