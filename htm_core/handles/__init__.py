@@ -1,1 +1,1 @@
-"""What a memory gives to hold: its log, its tags, its jobs."""
+"""Handles of a memory: its log, its tags, its jobs."""

@@ -20,7 +20,7 @@ LONGEST_REASON = 1_000  # characters
 
 @verbs("htm.changes")
 class Changes:
-    """What one owner's newer sayings do to older ones. Jobs find it; each of them can be undone, and nothing is ever rewritten."""
+    """Effects of one owner's newer sayings on older ones. Jobs find them; each can be undone, and nothing is ever rewritten."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -78,7 +78,7 @@ class Changes:
         return self._change(id, state="confirmed", reason=reason)
 
     def audit(self, id: str) -> builtins.list[SupersessionChange]:
-        """What was done about one, oldest first: who made, confirmed or undid it, why and when. Raises `NotFound`."""
+        """Return the changes of one, oldest first: who made, confirmed or undid it, why and when. Raises `NotFound`."""
         with self._engine.transaction() as connection:
             found = supersession.audit(connection, validation.check_id(id, what="id"), owners=self._engine.owners)
         if not found:

@@ -30,7 +30,7 @@ MOST_LEADING = 8
 
 
 class Entered:
-    """What was said in a log, read with the end of the transaction that writes it."""
+    """Messages entered in a log, read with the end of the transaction that writes them."""
 
     def __init__(self) -> None:
         self._ids: Sequence[UUID] = ()
@@ -56,7 +56,7 @@ class Log(Handle):
 
     @property
     def redactor(self) -> Redactor | None:
-        """What takes secrets out of messages before they are stored; None where nothing does."""
+        """Redactor that takes secrets out of messages before they are stored; None where nothing does."""
         return self._engine.redactor
 
     def append(self, messages: Sequence[Message], *, retold: int = 0) -> list[Mention]:
