@@ -122,8 +122,8 @@ def open_working_sets(connection: Connection, rows: Sequence[Mapping[str, Any]])
     A set that has items here is not among them.
     """
     with _explained("working_sets"):
-        found = connection.execute(load("backup")["open_working_sets"], {"rows": Jsonb(list(rows))}).fetchall()
-    return {row["backup_id"]: SetVersion(row["id"], row["version"]) for row in found}
+        opened = connection.execute(load("backup")["open_working_sets"], {"rows": Jsonb(list(rows))}).fetchall()
+    return {row["backup_id"]: SetVersion(row["id"], row["version"]) for row in opened}
 
 
 def refresh_nodes(connection: Connection, ids: Sequence[UUID]) -> set[UUID]:

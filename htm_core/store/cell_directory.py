@@ -211,6 +211,6 @@ def _prefix(home: Database) -> str | None:
     return owner.removesuffix("_owner") if owner.endswith("_owner") else None
 
 
-def names(found: Sequence[CellRow]) -> str:
+def names(cells: Sequence[CellRow]) -> str:
     """The cells' names, for a message."""
-    return ", ".join(each.name for each in found) or HOME
+    return ", ".join(each.name for each in cells) or HOME

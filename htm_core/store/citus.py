@@ -130,9 +130,9 @@ def is_moved(error: BaseException) -> bool:
 
 def unreachable(node: ClusterNode, error: psycopg.Error) -> NodeUnreachable:
     """The error about a node that gives no connection, with what can be done about it."""
-    said = str(error).strip().splitlines() or [type(error).__name__]
+    lines = str(error).strip().splitlines() or [type(error).__name__]
     return NodeUnreachable(
-        f"the memories live on the node {node.name}, and there: {said[0]}. If this process reaches it by another address, "
+        f"the memories live on the node {node.name}, and there: {lines[0]}. If this process reaches it by another address, "
         f"give that: Settings(node_addresses={{'{node.name}': 'HOST:PORT'}}) or HTM_NODE_ADDRESSES"
     )
 

@@ -63,6 +63,6 @@ def distributed_text(file: str, text: LiteralString, *, tables: str, shards: Map
                 raise SchemaOutdated(
                     f"expected in functions/{file}.sql, for Citus, once: {before}; got it {text.count(before)} times"
                 )
-            text = text.replace(before, _NAME.sub(lambda found: names[found[1]], texts[f"{rule.name}_here"]))
+            text = text.replace(before, _NAME.sub(lambda match: names[match[1]], texts[f"{rule.name}_here"]))
     # Triggers are on shards, too: a view has none of this kind.
-    return _TRIGGER.sub(lambda found: f'"{tables}"."{shards[found[1]]}"', text)
+    return _TRIGGER.sub(lambda match: f'"{tables}"."{shards[match[1]]}"', text)

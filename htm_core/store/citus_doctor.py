@@ -77,22 +77,22 @@ def _answers(connection: Connection, nodes: Sequence[dict[str, Any]]) -> Iterato
         if not answer["success"]:
             says = f"{_name(answer)} does not answer the others: {answer['result'].splitlines()[0]}"
             yield Finding("nodes", "wrong", says, "see whether it runs, and pg_hba.conf and citus.node_conninfo")
-    told = {_name(answer): json.loads(answer["result"]) for answer in answers if answer["success"]}
+    reports = {_name(answer): json.loads(answer["result"]) for answer in answers if answer["success"]}
     for about in ("postgresql", "citus", "pgvector"):
-        versions = {name: each[about] for name, each in told.items()}
+        versions = {name: each[about] for name, each in reports.items()}
         if len(set(versions.values())) > 1:
             says = f"{about} differs: " + ", ".join(f"{version} on {name}" for name, version in versions.items())
             yield Finding("nodes", "wrong", says, f"upgrade {about} on all nodes to one version")
         elif versions:
             yield Finding("nodes", "well", f"{about} {next(iter(versions.values()))} on {len(versions)} nodes")
-    replicating = [name for name, each in told.items() if each["wal_level"] != "logical"]
+    replicating = [name for name, each in reports.items() if each["wal_level"] != "logical"]
     if replicating:
         says = (
             f"wal_level is not logical on {', '.join(replicating)}: what moves from there cannot be written meanwhile"
         )
         yield Finding("nodes", "note", says, "there: alter system set wal_level = logical;  -- and restart")
     yield from _skew(
-        {name: told[name]["bytes"] for name in map(_name, (n for n in nodes if n["holds"])) if name in told}
+        {name: reports[name]["bytes"] for name in map(_name, (n for n in nodes if n["holds"])) if name in reports}
     )
 
 

@@ -99,8 +99,8 @@ def saved(connection: Connection, placement: Placement) -> list[str]:
     """Return the commands for what the ordinary tables of a distributed schema had, read where its tables live."""
     rows = connection.execute(load("citus")["shards"], {"tables": placement.tables}).fetchall()
     steps = next(row["stored"] for row in rows if row["name"] == "node_steps")
-    found = connection.execute(composed("saved_steps", steps=sql.Identifier(placement.tables, steps))).fetchall()
-    return [row["command"] for row in found]
+    commands = connection.execute(composed("saved_steps", steps=sql.Identifier(placement.tables, steps))).fetchall()
+    return [row["command"] for row in commands]
 
 
 def read_parts(connection: Connection, schema: str) -> TableParts:
@@ -112,11 +112,11 @@ def read_parts(connection: Connection, schema: str) -> TableParts:
             f"expected tables without partitions, which Citus would have to move one by one, got {', '.join(partitioned)}; run "
             "`htm migrate --partitions 1` before this schema is distributed"
         )
-    found = (
+    parts = (
         connection.execute(statements[name], values).fetchall()
         for name in ("types", "grants", "policies", "identities")
     )
-    return TableParts(*found)
+    return TableParts(*parts)
 
 
 def distribute(connection: Connection, roles: Roles, schema: str) -> None:
@@ -154,24 +154,24 @@ def target(connection: Connection, names: Names, roles: Roles) -> Target:
 
 def parts_steps(of: Target, parts: TableParts) -> list[Step]:
     """Return the steps that make the parts of the tables."""
-    found = [Step("type", _type(of, row)) for row in parts.types]
+    steps = [Step("type", _type(of, row)) for row in parts.types]
     # Through a view of the invoker, who reads one column needs the right to all of them. No policy guards such a table.
     by_column = {row["table"] for row in parts.grants if row["columns"]} - {row["table"] for row in parts.policies}
     for table in of.shards:
         if table != "node_steps":
             invoker = sql.SQL("false" if table in by_column else "true")
-            found.append(
+            steps.append(
                 Step("view", _text("step_view", view=of.view(table), stored=of.stored(table), invoker=invoker))
             )
-    found.append(Step("grant", _text("step_usage", tables=sql.Identifier(of.tables), **_roles(of))))
-    found += [Step("numbers", _numbers(of, row["table"], row["column"])) for row in parts.numbered]
-    found += [
+    steps.append(Step("grant", _text("step_usage", tables=sql.Identifier(of.tables), **_roles(of))))
+    steps += [Step("numbers", _numbers(of, row["table"], row["column"])) for row in parts.numbered]
+    steps += [
         Step("grant", _grant(row, table))
         for row in parts.grants
         for table in (of.view(row["table"]), of.stored(row["table"]))
     ]
-    found += [Step("policy", _policy(row, of.stored(row["table"]))) for row in parts.policies]
-    return [*found, *_last_steps(of), *_restoring_steps(of, parts)]
+    steps += [Step("policy", _policy(row, of.stored(row["table"]))) for row in parts.policies]
+    return [*steps, *_last_steps(of), *_restoring_steps(of, parts)]
 
 
 def code_steps(of: Target, functions: Iterable[tuple[str, LiteralString]]) -> list[Step]:

@@ -173,8 +173,8 @@ class Connection(psycopg.Connection[Row]):
             self.close()
             raise
 
-    def __init__(self, *given: Any, **options: Any) -> None:
-        super().__init__(*given, **options)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         self._kept_statements: dict[tuple[str, tuple[int, ...]], bytes] = {}  # by statement and types of its parameters
         self._columns: dict[str, list[str]] = {}  # of kept statements
         self._numbers = itertools.count(1)
@@ -230,18 +230,18 @@ class Connection(psycopg.Connection[Row]):
         if not queued:
             return
         if not type(self).sends_batches():
-            for each in queued:
-                cursor = self.execute(each.statement, each.parameters)
-                each.answered(cursor.fetchall() if cursor.description else [])
+            for item in queued:
+                cursor = self.execute(item.statement, item.parameters)
+                item.answered(cursor.fetchall() if cursor.description else [])
             return
-        results = self._exchange([(each.statement, each.parameters) for each in queued], patience=patience)
-        for each, result in zip(queued, results, strict=True):
-            each.answered(self._rows(result, _column_names(result)))
+        results = self._exchange([(item.statement, item.parameters) for item in queued], patience=patience)
+        for item, result in zip(queued, results, strict=True):
+            item.answered(self._rows(result, _column_names(result)))
 
-    def execute(self, *given: Any, **options: Any) -> psycopg.Cursor[Row]:
+    def execute(self, *args: Any, **options: Any) -> psycopg.Cursor[Row]:
         """Execute a statement, after those that are queued."""
         self.send_queued()
-        return super().execute(*given, **options)
+        return super().execute(*args, **options)
 
     def commit(self) -> None:
         """End the transaction, in one message with what is queued."""
@@ -335,9 +335,9 @@ def _numbered(statement: str) -> tuple[bytes, list[str], list[PyFormat]]:
     """A statement with $1, $2 … for its named parameters, and the name and the format of each."""
     places: dict[tuple[str, str], int] = {}
 
-    def place(found: re.Match[str]) -> str:
+    def place(match: re.Match[str]) -> str:
         """The number of a parameter, which may stand more than once."""
-        return "%" if found[1] is None else f"${places.setdefault((found[1], found[2]), len(places) + 1)}"
+        return "%" if match[1] is None else f"${places.setdefault((match[1], match[2]), len(places) + 1)}"
 
     text = _PLACEHOLDER.sub(place, statement)
     return text.encode(), [name for name, _ in places], [PyFormat(letter) for _, letter in places]
@@ -383,10 +383,10 @@ def _without_frames(error: BaseException) -> BaseException:
     """The error without what is known of where it and its causes were raised."""
     left: list[BaseException | None] = [error]
     while left:
-        each = left.pop()
-        if each is not None and each.__traceback__ is not None:
-            each.__traceback__ = None
-            left += [each.__cause__, each.__context__]
+        current = left.pop()
+        if current is not None and current.__traceback__ is not None:
+            current.__traceback__ = None
+            left += [current.__cause__, current.__context__]
     return error
 
 
@@ -492,23 +492,23 @@ def options(conninfo: SecretStr, *, patience: float) -> dict[str, Any]:
 
     No statements are prepared on the server: behind a transaction pooler the next client would find them there.
     """
-    given = readable(conninfo)
+    parameters = readable(conninfo)
     chosen: dict[str, Any] = {"dsn": conninfo, "autocommit": True, "row_factory": dict_row, "prepare_threshold": None}
     chosen |= {
         "fallback_application_name": "htm",
         "client_encoding": "utf8",
     }  # whatever the environment or the database has
-    chosen |= {name: value for name, value in KEEPALIVES.items() if name not in given}
-    if "connect_timeout" not in given and "PGCONNECT_TIMEOUT" not in os.environ:
+    chosen |= {name: value for name, value in KEEPALIVES.items() if name not in parameters}
+    if "connect_timeout" not in parameters and "PGCONNECT_TIMEOUT" not in os.environ:
         # libpq waits this long for each address: the last of several must be reached in time too.
-        addresses = 1 + str(given.get("host") or given.get("hostaddr") or "").count(",")
+        addresses = 1 + str(parameters.get("host") or parameters.get("hostaddr") or "").count(",")
         chosen["connect_timeout"] = max(2, round(patience / addresses))
     return chosen
 
 
-def merged(conninfo: SecretStr, given: str) -> SecretStr:
+def merged(conninfo: SecretStr, other: str) -> SecretStr:
     """A connection string with the parts that another one, without a password, gives instead."""
-    return SecretStr(make_conninfo(conninfo.get_secret_value(), **{k: str(v) for k, v in readable(given).items()}))
+    return SecretStr(make_conninfo(conninfo.get_secret_value(), **{k: str(v) for k, v in readable(other).items()}))
 
 
 def readable(conninfo: str | SecretStr) -> Mapping[str, Any]:

@@ -511,9 +511,9 @@ def close_all() -> None:
     """Close every database of this process and release the embedded servers; a later use opens them again."""
     with _registry:
         known = list(_databases.values())
-    for each in known:
-        each.close()
-    for home in {each.address.home for each in known if each.is_embedded}:
+    for database in known:
+        database.close()
+    for home in {database.address.home for database in known if database.is_embedded}:
         server.release(home)
 
 

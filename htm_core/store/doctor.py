@@ -62,18 +62,23 @@ def examine(
             enter(connection, placement)
             named = choose(connection, schema, prefix=roles)
             state, held = read_state(connection, named, schema), rights(connection, named)
-            found = [*_server(state), *_login(state, named, held, embedded=embedded), *_settings(connection), *cluster]
+            findings = [
+                *_server(state),
+                *_login(state, named, held, embedded=embedded),
+                *_settings(connection),
+                *cluster,
+            ]
             if state["vector"] is None or not state["has_schema"]:
-                return [*found, Finding("schema", "wrong", f"there is no schema {schema} yet", MIGRATE)]
+                return [*findings, Finding("schema", "wrong", f"there is no schema {schema} yet", MIGRATE)]
             if not embedded:
-                found += _reach(connection, named, placement.tables if placement else schema)
+                findings += _reach(connection, named, placement.tables if placement else schema)
             if state["roles"] == 3:
-                found += _schemas(connection, named, schema, state["home"])
+                findings += _schemas(connection, named, schema, state["home"])
         if read_url is not None:
-            found += [_replica(connection, read_url)]
+            findings += [_replica(connection, read_url)]
         path = search_path(schema)
         key = walls_key or _walls_key(connection, path, named, placement)
-        found += _stepping_in(
+        findings += _stepping_in(
             connection,
             path,
             named.app,
@@ -83,9 +88,9 @@ def examine(
             lambda: _inside(connection, named, schema, tenant, model, key, placement, embedded=embedded),
         )
     if not held["worker"] and not embedded:
-        return found
+        return findings
     with _connected(worker) as connection:
-        return found + _stepping_in(connection, path, named.worker, "", key, placement, lambda: _jobs(connection))
+        return findings + _stepping_in(connection, path, named.worker, "", key, placement, lambda: _jobs(connection))
 
 
 def _replica(primary: Connection, read_url: SecretStr) -> Finding:
@@ -140,7 +145,7 @@ def _stepping_in(
     look: Callable[[], Iterable[Finding]],
 ) -> list[Finding]:
     """The findings of a check in a role, or what keeps the login from taking the role."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     try:
         with connection.transaction():
             values = {"role": role, "path": path, "tenant": tenant, "now": "", "timeout": "30000", "idle": "30000"}
@@ -151,11 +156,11 @@ def _stepping_in(
                 connection.execute(
                     load("transactions")["claim"], {"claim": sign(EVERYBODY, key=key, tenant=tenant, **terms)}
                 )
-            found.extend(look())
+            findings.extend(look())
     except psycopg.Error as error:
         error_text = redact(str(error)).splitlines()[0]
-        found.append(Finding("access", "wrong", f"as {role} the login cannot check further: {error_text}", MIGRATE))
-    return found
+        findings.append(Finding("access", "wrong", f"as {role} the login cannot check further: {error_text}", MIGRATE))
+    return findings
 
 
 def _inside(
@@ -295,10 +300,12 @@ def _settings(connection: Connection) -> Iterator[Finding]:
 
 def _schemas(connection: Connection, named: Roles, schema: str, extension: str) -> Iterator[Finding]:
     """Who else may create where our names are looked up. In the extension's schema no search path of ours looks any more."""
-    found = open_schemas(connection, named, Names(schema, extension))
-    for each in found:
-        yield Finding("schemas", "wrong" if each.schema == schema else "note", each.says, each.mend)
-    if not found:
+    schemas = open_schemas(connection, named, Names(schema, extension))
+    for open_schema in schemas:
+        yield Finding(
+            "schemas", "wrong" if open_schema.schema == schema else "note", open_schema.says, open_schema.mend
+        )
+    if not schemas:
         yield Finding("schemas", "well", f"nobody else may create in {schema} or in {extension}, where pgvector is")
 
 

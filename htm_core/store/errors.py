@@ -139,90 +139,92 @@ def _unreachable(error: Exception) -> HTMError:
     )
 
 
-def _ended(lost: SessionLost, said: str) -> HTMError:
+def _ended(lost: SessionLost, message: str) -> HTMError:
     outcome = (
         "whether it was written is unknown: repeat it with the same id" if lost.committing else "nothing was written"
     )
     error: StorageError
     if lost.overdue:
-        error = _overdue(said, outcome)
+        error = _overdue(message, outcome)
     else:
         error = DatabaseUnavailable(
-            f"expected the connection to last, but it ended during a transaction: {said}; {outcome}; the next call opens another"
+            f"expected the connection to last, but it ended during a transaction: {message}; {outcome}; the next call opens another"
         )
     error.outcome_unknown = lost.committing
     return error
 
 
-def _overdue(said: str, outcome: str) -> DeadlineExceeded:
+def _overdue(message: str, outcome: str) -> DeadlineExceeded:
     return DeadlineExceeded(
-        f"expected an answer within Settings.verb_timeout, but {said}; {outcome}; the connection was thrown away. See whether "
+        f"expected an answer within Settings.verb_timeout, but {message}; {outcome}; the connection was thrown away. See whether "
         "the server and the network are well, and who holds a lock; raise verb_timeout for work that takes longer"
     )
 
 
 def _explain(error: psycopg.Error) -> HTMError:
     """This project's error for one of the driver."""
-    said = redact(str(error)).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    message = redact(str(error)).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     if isinstance(error, SessionLost):
-        return _ended(error, said)
+        return _ended(error, message)
     if isinstance(error, AnswerOverdue):
-        return _overdue(said, "nothing was written")
+        return _overdue(message, "nothing was written")
     if isinstance(error, NodeUnreachable):
         return DatabaseUnavailable(f"expected a node that accepts this login, but {redact(str(error)).strip()}")
     if isinstance(error, StatementsSpread):
         return StorageError(
-            f"expected one server for all statements of a transaction, but {said}: a proxy spreads them (pgpool with "
+            f"expected one server for all statements of a transaction, but {message}: a proxy spreads them (pgpool with "
             "load_balance_mode = on); nothing was written. Set load_balance_mode = off there, or name the primary in url, and "
             "the replicas in Settings.read_url"
         )
     if error.sqlstate == "HT001":
         return DimensionMismatch(
-            f"{said}; use the model they were embedded with, or run `htm reembed` to change the model"
+            f"{message}; use the model they were embedded with, or run `htm reembed` to change the model"
         )
     if isinstance(error, pg.QueryCanceled | pg.LockNotAvailable):
         return QueryTimeout(
-            f"{said}; expected an answer within Settings.statement_timeout: raise it, narrow the filters, or see in "
+            f"{message}; expected an answer within Settings.statement_timeout: raise it, narrow the filters, or see in "
             "pg_stat_activity who holds a lock; nothing was written"
         )
-    if isinstance(error, pg.UndefinedObject) and "text search configuration" in said:
+    if isinstance(error, pg.UndefinedObject) and "text search configuration" in message:
         return InvalidInput(
-            f"expected Settings.language to be a text search configuration of the server, got: {said}; "
+            f"expected Settings.language to be a text search configuration of the server, got: {message}; "
             "`select cfgname from pg_ts_config` lists them, and 'simple' serves every language"
         )
     if isinstance(
         error, pg.InvalidSchemaName | pg.UndefinedTable | pg.UndefinedColumn | pg.UndefinedFunction | pg.UndefinedObject
     ):
-        return SchemaOutdated(f"expected this version's schema, got: {said}; run `htm migrate` as the owner")
+        return SchemaOutdated(f"expected this version's schema, got: {message}; run `htm migrate` as the owner")
     if (
         isinstance(error, pg.InsufficientPrivilege) and error.diag.message_hint
     ):  # the schema's own, which says what is missing
-        return SchemaOutdated(f"refused: {said}; {error.diag.message_hint}")
+        return SchemaOutdated(f"refused: {message}; {error.diag.message_hint}")
     if isinstance(error, pg.InsufficientPrivilege):
         return SchemaOutdated(
-            f"expected a login that is a member of the roles of this schema, got: {said}; run `htm doctor` for the command"
+            f"expected a login that is a member of the roles of this schema, got: {message}; run `htm doctor` for the command"
         )
     if isinstance(error, pg.DeadlockDetected | pg.SerializationFailure):
-        return StorageError(f"another transaction was in the way: {said}; nothing was written; try again")
+        return StorageError(f"another transaction was in the way: {message}; nothing was written; try again")
     if isinstance(error, DatabaseReadOnly):
         return StorageError(
-            f"expected a database that may be written, but {said}; nothing was written. The server is no standby: "
+            f"expected a database that may be written, but {message}; nothing was written. The server is no standby: "
             "default_transaction_read_only = on is set for it, the database or the role, as providers do when the disk is full. "
             "Free some space, and reset it: alter database NAME reset default_transaction_read_only"
         )
     if isinstance(error, pg.ReadOnlySqlTransaction):
         return StorageError(
-            f"expected the primary server, got a standby: {said}; nothing was written; add target_session_attrs=read-write"
+            f"expected the primary server, got a standby: {message}; nothing was written; add target_session_attrs=read-write"
         )
     if isinstance(error, pg.DiskFull | pg.OutOfMemory | pg.IoError):
-        return StorageError(f"the server is out of space: {said}; nothing was written; free some space and try again")
+        return StorageError(
+            f"the server is out of space: {message}; nothing was written; free some space and try again"
+        )
     if error.sqlstate in RETRYABLE:
-        return StorageError(f"another writer was in the way several times: {said}; nothing was written; try again")
+        return StorageError(f"another writer was in the way several times: {message}; nothing was written; try again")
     if isinstance(error, psycopg.DataError | pg.ProgramLimitExceeded):
-        return InvalidInput(f"PostgreSQL cannot store this value: {said}; nothing was written")
+        return InvalidInput(f"PostgreSQL cannot store this value: {message}; nothing was written")
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return _unreachable(error)
-    return StorageError(f"PostgreSQL refused: {said}; nothing was written")
+    return StorageError(f"PostgreSQL refused: {message}; nothing was written")
 
 
 @contextlib.contextmanager

@@ -144,37 +144,40 @@ def tenants_with_expired(connection: Connection, *, before: datetime) -> list[st
 def purge(connection: Connection, *, owner: str, before: datetime, by: str | None = None) -> dict[str, int]:
     """Erase for good what was forgotten before a time, with the notes of all sessions, perhaps only by one; returns counts."""
     counts = Counter[str]()
-    for each in [owner, *([] if owner.startswith(NOTE_OWNER_PREFIX) else places.note_owners(connection, owner=owner))]:
-        values = {"owner": each, "before": before, "by": by}
+    for owner_name in [
+        owner,
+        *([] if owner.startswith(NOTE_OWNER_PREFIX) else places.note_owners(connection, owner=owner)),
+    ]:
+        values = {"owner": owner_name, "before": before, "by": by}
         connection.execute(load("forgetting")["lock_nodes_of_forgotten"], values)
         rows = connection.execute(load("forgetting")["to_purge"], values).fetchall()
-        counts.update(_empty(connection, rows, owner=each))
+        counts.update(_empty(connection, rows, owner=owner_name))
     return dict(counts)
 
 
-def _empty(connection: Connection, rows: Sequence[Row], *, owner: str, told: Collection[UUID] = ()) -> dict[str, int]:
-    """Empty mentions, and delete the nodes that no other mention keeps; returns counts. `told` is as for `delete_unmentioned`."""
+def _empty(connection: Connection, rows: Sequence[Row], *, owner: str, stated: Collection[UUID] = ()) -> dict[str, int]:
+    """Empty mentions, and delete the nodes that no other mention keeps; returns counts. `stated` is as for `delete_unmentioned`."""
     connection.execute(load("forgetting")["empty"], {"ids": [row["id"] for row in rows]})
     touched = sorted({row["node_id"] for row in rows if row["node_id"] is not None})
-    return delete_unmentioned(connection, touched, owner=owner, told=told) | {"mentions": len(rows)}
+    return delete_unmentioned(connection, touched, owner=owner, stated=stated) | {"mentions": len(rows)}
 
 
 def erase_owner(connection: Connection, *, owner: str) -> dict[str, int]:
     """Erase everything of one owner, including nodes without mentions and the notes of all sessions; returns counts."""
     notes = Counter[str]()
-    for each in [] if owner.startswith(NOTE_OWNER_PREFIX) else places.note_owners(connection, owner=owner):
-        notes.update(erase_owner(connection, owner=each))
+    for owner_name in [] if owner.startswith(NOTE_OWNER_PREFIX) else places.note_owners(connection, owner=owner):
+        notes.update(erase_owner(connection, owner=owner_name))
     places.erase_audit(connection, owner=owner, session=None)
     values: dict[str, str | None] = {"owner": owner, "session": None}
     sessions = connection.execute(load("forgetting")["drop_sessions"], values).fetchall()  # waits for running writers
     connection.execute(load("forgetting")["lock_nodes_of_owner"], values)
-    said = connection.execute(load("forgetting")["delete_owner_mentions"], values).fetchall()
+    deleted = connection.execute(load("forgetting")["delete_owner_mentions"], values).fetchall()
     nodes_of = [row["id"] for row in connection.execute(load("forgetting")["nodes_of_owner"], values)]
     counts = delete_unmentioned(connection, nodes_of, owner=owner)
     connection.execute(load("forgetting")["drop_working_sets"], values)
     connection.execute(load("files")["drop_all"], values)
     relations.drop_of_owner(connection, owner=owner)  # also those between shared nodes
-    notes.update(counts | {"mentions": len(said), "sessions": len(sessions)})
+    notes.update(counts | {"mentions": len(deleted), "sessions": len(sessions)})
     return dict(notes)
 
 
@@ -201,16 +204,16 @@ def erase_key(connection: Connection, *, owner: str, key: str) -> dict[str, int]
     connection.execute(load("forgetting")["lock_nodes_of_key"], {"owner": owner, "key": key})
     rows = connection.execute(load("forgetting")["said_for_key"], {"owner": owner, "key": key}).fetchall()
     gone = connection.execute(load("forgetting")["drop_key"], {"owner": owner, "key": key}).fetchall()
-    counts = _empty(connection, rows, owner=owner, told={row["node_id"] for row in rows if row["is_told"]})
+    counts = _empty(connection, rows, owner=owner, stated={row["node_id"] for row in rows if row["is_told"]})
     return counts | {"keys": counts["keys"] + len(gone)}
 
 
 def delete_unmentioned(
-    connection: Connection, touched: Sequence[UUID], *, owner: str, told: Collection[UUID] = ()
+    connection: Connection, touched: Sequence[UUID], *, owner: str, stated: Collection[UUID] = ()
 ) -> dict[str, int]:
     """Delete those of `touched` without any mention, with everything that belongs to them and quotes them; returns counts.
 
-    What shows them by their ids quotes them, and what repeats the words of those that are `told`: that somebody said.
+    What shows them by their ids quotes them, and what repeats the words of those that are `stated`: that somebody said.
     """
     statements = load("forgetting")
     connection.execute(statements["lock_nodes"], {"ids": list(touched)})
@@ -223,7 +226,7 @@ def delete_unmentioned(
     working.prune(connection, unmentioned)
     if parts["passages"] >= COUNTED:
         jobs.enqueue_count(connection)  # a word that only they had leaves the statistics of words, too
-    quoting = quotes.erase(connection, unmentioned, owner=owner, told=told) if unmentioned else {}
+    quoting = quotes.erase(connection, unmentioned, owner=owner, stated=stated) if unmentioned else {}
     connection.execute(statements["drop_nodes"], {"ids": unmentioned})
     left = set(touched) - set(unmentioned)
     nodes.refresh(connection, left, described=left)

@@ -176,19 +176,19 @@ def make_due(connection: Connection, of: LaneTenants) -> int:
     return connection.execute(load("jobs")["make_due"], values).rowcount
 
 
-def with_due(connection: Connection, given: Sequence[LaneTenants]) -> set[tuple[Lane, str | None]]:
+def with_due(connection: Connection, lane_tenants: Sequence[LaneTenants]) -> set[tuple[Lane, str | None]]:
     """Return the lanes with due jobs: lanes of some tenants only with each of those that have some, the others with None.
 
     `besides` is left out: what a lane has may be the jobs of tenants that it does not serve.
     """
-    rows = connection.execute(load("jobs")["with_due"], _tenants(given))
+    rows = connection.execute(load("jobs")["with_due"], _tenants(lane_tenants))
     return {((row["kind"], row["model"]), row["tenant"]) for row in rows}
 
 
-def next_due(connection: Connection, given: Sequence[LaneTenants]) -> float | None:
+def next_due(connection: Connection, lane_tenants: Sequence[LaneTenants]) -> float | None:
     """Seconds until a job of these tenants in these lanes is due; None when none is pending."""
-    besides = [(*each.lane, tenant) for each in given for tenant in each.besides]
-    values = _tenants(given) | {
+    besides = [(*each.lane, tenant) for each in lane_tenants for tenant in each.besides]
+    values = _tenants(lane_tenants) | {
         f"besides_{name}": [row[place] for row in besides] for place, name in enumerate(("kinds", "models", "tenants"))
     }
     row = connection.execute(load("jobs")["next_due"], values).fetchone()
@@ -279,9 +279,9 @@ def waiting_lanes(connection: Connection) -> dict[Lane, int]:
     return {(row["kind"], row["model"]): row["jobs"] for row in connection.execute(load("jobs")["waiting_lanes"])}
 
 
-def _tenants(given: Sequence[LaneTenants]) -> dict[str, list[str | None]]:
+def _tenants(lane_tenants: Sequence[LaneTenants]) -> dict[str, list[str | None]]:
     """A row for each tenant of each lane; of all tenants one row without a tenant."""
-    rows = [(*each.lane, name) for each in given for name in (each.only if each.only is not None else [None])]
+    rows = [(*each.lane, name) for each in lane_tenants for name in (each.only if each.only is not None else [None])]
     return {name: [row[place] for row in rows] for place, name in enumerate(("kinds", "models", "tenants"))}
 
 

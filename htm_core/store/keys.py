@@ -26,16 +26,18 @@ def lock_all(connection: Connection, names: Sequence[str], *, owner: str) -> Non
 
 def assign(connection: Connection, entries: Sequence[Entry], *, owner: str, robot: str) -> set[UUID]:
     """Give keys, which are locked, their new values, in order; returns the nodes that may have become live or hidden."""
-    said = [(entry.key, entry.node, entry.at) for entry in entries if entry.key is not None and entry.node is not None]
-    if not said:
+    assignments = [
+        (entry.key, entry.node, entry.at) for entry in entries if entry.key is not None and entry.node is not None
+    ]
+    if not assignments:
         return set()
-    names = sorted({key for key, _, _ in said})
+    names = sorted({key for key, _, _ in assignments})
     rows = connection.fetch(load("keys")["values"], {"owner": owner, "keys": names})
     reached = {row["key"]: (row["node_id"], row["version"]) for row in rows}
     changed: set[UUID] = set()
     superseded: set[str] = set()
     values: list[tuple[str, int, UUID, datetime]] = []
-    for key, node, at in said:
+    for key, node, at in assignments:
         before, version = reached[key]
         if before == node:
             continue

@@ -65,14 +65,16 @@ def said_in(connection: Connection, sessions: Sequence[str], *, owner: str, but:
 
 def queue_copies(connection: Connection, entries: Sequence[Entry]) -> Callable[[], set[UUID]]:
     """Queue a look-up of just written mentions that copy others in any session; copies of what is forgotten are forgotten."""
-    given = [each for each in entries if each.is_dated or each.is_retold or _is_made_to_be_unique(each.external_id)]
-    if not given:
+    candidates = [
+        each for each in entries if each.is_dated or each.is_retold or _is_made_to_be_unique(each.external_id)
+    ]
+    if not candidates:
         return set
     values = {
-        "ids": [entry.mention for entry in given],
-        "by_id": [_is_made_to_be_unique(entry.external_id) for entry in given],
-        "by_time": [entry.is_dated for entry in given],
-        "by_words": [entry.is_retold for entry in given],
+        "ids": [entry.mention for entry in candidates],
+        "by_id": [_is_made_to_be_unique(entry.external_id) for entry in candidates],
+        "by_time": [entry.is_dated for entry in candidates],
+        "by_words": [entry.is_retold for entry in candidates],
     }
     queued = connection.queue(load("mentions")["copies"], values)
     return lambda: {row["id"] for row in queued.rows}
@@ -139,8 +141,8 @@ def timeline(
         "forgotten": forgotten,
         "as_of": as_of,
     }
-    found = [mention_of(row) for row in connection.execute(load("mentions")[statement], filters)]
-    return found if after is not None else found[::-1]
+    mentions = [mention_of(row) for row in connection.execute(load("mentions")[statement], filters)]
+    return mentions if after is not None else mentions[::-1]
 
 
 def existing(

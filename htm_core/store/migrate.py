@@ -130,10 +130,10 @@ def _apply_migrations(connection: Connection, steps: Steps, roles: Roles, names:
     connection.remove_notice_handler(_tell)
 
 
-def _tell(said: psycopg.errors.Diagnostic) -> None:
+def _tell(diagnostic: psycopg.errors.Diagnostic) -> None:
     """Pass on what a migration warns of."""
-    if said.severity_nonlocalized == "WARNING":
-        _log.warning("%s", said.message_primary)
+    if diagnostic.severity_nonlocalized == "WARNING":
+        _log.warning("%s", diagnostic.message_primary)
 
 
 def _record_functions(connection: Connection, steps: Steps, names: Names) -> None:
@@ -143,8 +143,8 @@ def _record_functions(connection: Connection, steps: Steps, names: Names) -> Non
 
 
 def _warn_of_open_schemas(connection: Connection, roles: Roles, names: Names) -> None:
-    for found in open_schemas(connection, roles, names):
-        _log.warning("%s; %s", found.says, found.mend)
+    for open_schema in open_schemas(connection, roles, names):
+        _log.warning("%s; %s", open_schema.says, open_schema.mend)
 
 
 def _is_distributed(connection: Connection, schema: str) -> bool:

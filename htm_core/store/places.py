@@ -91,10 +91,10 @@ def contradicted(
 ) -> dict[str, list[Placed]]:
     """Return what is filed and known to contradict each of these nodes, by the node's id."""
     values = {"nodes": list(ids), "owners": list(owners), "now": now}
-    found: dict[str, list[Placed]] = {}
+    by_node: dict[str, list[Placed]] = {}
     for row in connection.execute(load("places")["contradicted"], values):
-        found.setdefault(str(row["against"]), []).append(_placed(row))
-    return found
+        by_node.setdefault(str(row["against"]), []).append(_placed(row))
+    return by_node
 
 
 def move(connection: Connection, mention: UUID, *, owner: str, room: str, drawer: str) -> bool:

@@ -28,18 +28,18 @@ _ID = re.compile(
 
 def forget(connection: Connection, gone: Sequence[UUID], *, owner: str, by: str, at: datetime) -> list[UUID]:
     """Hide what quotes nodes that are not live any more; returns the nodes of these quotes that are not live any more either."""
-    found = [row["id"] for row in _quotes(connection, gone, owner=owner)]
-    if not found:
+    ids = [row["id"] for row in _quotes(connection, gone, owner=owner)]
+    if not ids:
         return []
-    rows = connection.execute(load("forgetting")["forget_quotes"], {"ids": found, "by": by, "at": at})
+    rows = connection.execute(load("forgetting")["forget_quotes"], {"ids": ids, "by": by, "at": at})
     return _refresh(connection, [row["node_id"] for row in rows])
 
 
 def restore(connection: Connection, back: Sequence[UUID], *, owner: str, times: Sequence[datetime]) -> None:
     """Bring back what was hidden with nodes because it quotes them, and quotes nothing else that is forgotten."""
-    found = [row["id"] for row in _quotes(connection, back, owner=owner, times=times)]
-    if found:
-        rows = connection.execute(load("forgetting")["restore_quotes"], {"ids": found})
+    ids = [row["id"] for row in _quotes(connection, back, owner=owner, times=times)]
+    if ids:
+        rows = connection.execute(load("forgetting")["restore_quotes"], {"ids": ids})
         _refresh(connection, [row["node_id"] for row in rows])
 
 
@@ -48,14 +48,16 @@ def times_forgotten(connection: Connection, group: Sequence[UUID]) -> list[datet
     return [row["time"] for row in connection.execute(load("forgetting")["times_forgotten"], {"nodes": list(group)})]
 
 
-def erase(connection: Connection, ids: Sequence[UUID], *, owner: str, told: Collection[UUID]) -> dict[str, list[UUID]]:
-    """Empty what quotes nodes that are erased, of which some were told by somebody; returns the nodes of the quotes by owner."""
-    found = _quotes(connection, ids, owner=owner, told=told)
-    if found:
-        connection.execute(load("forgetting")["empty"], {"ids": [row["id"] for row in found]})
+def erase(
+    connection: Connection, ids: Sequence[UUID], *, owner: str, stated: Collection[UUID]
+) -> dict[str, list[UUID]]:
+    """Empty what quotes nodes that are erased, of which some were stated by somebody; returns the nodes of the quotes by owner."""
+    rows = _quotes(connection, ids, owner=owner, stated=stated)
+    if rows:
+        connection.execute(load("forgetting")["empty"], {"ids": [row["id"] for row in rows]})
     connection.execute(load("forgetting")["empty_audit"], {"ids": list(ids), "owners": _owners(connection, owner)})
     quoting: dict[str, list[UUID]] = {}
-    for row in found:
+    for row in rows:
         if row["node_id"] is not None:
             quoting.setdefault(row["owner"], []).append(row["node_id"])
     return quoting
@@ -86,18 +88,18 @@ def _quotes(
     *,
     owner: str,
     times: Sequence[datetime] | None = None,
-    told: Collection[UUID] | None = None,
+    stated: Collection[UUID] | None = None,
 ) -> list[Row]:
     """Return what quotes nodes, as id, node_id and owner: what is shown; what was hidden at `times`; or all of it.
 
-    That is for nodes that are erased, of which the words of those that are `told` are looked for.
+    That is for nodes that are erased, of which the words of those that are `stated` are looked for.
     """
     if not quoted:
         return []
-    statements, nodes, is_erased = load("forgetting"), {"nodes": list(quoted)}, told is not None
-    if told is None:
-        told = {row["id"] for row in connection.execute(statements["told_nodes"], nodes)}
-    known = [row["content"] for row in connection.execute(statements["texts_of_nodes"], nodes) if row["id"] in told]
+    statements, nodes, is_erased = load("forgetting"), {"nodes": list(quoted)}, stated is not None
+    if stated is None:
+        stated = {row["id"] for row in connection.execute(statements["told_nodes"], nodes)}
+    known = [row["content"] for row in connection.execute(statements["texts_of_nodes"], nodes) if row["id"] in stated]
     texts = [text for text in known if len(text) > BY_CHANCE or len(lexical_text(text).split()) >= WORDS]
     values = {
         "owners": _owners(connection, owner),

@@ -67,14 +67,14 @@ def replica_options(dsn: SecretStr) -> dict[str, str]:
     chosen = {"target_session_attrs": "standby"}
     if psycopg.pq.version() >= 160000:
         chosen["load_balance_hosts"] = "random"
-    given = readable(dsn)
-    return {name: value for name, value in chosen.items() if name not in given}
+    parameters = readable(dsn)
+    return {name: value for name, value in chosen.items() if name not in parameters}
 
 
 def replica_state(connection: Connection) -> ReplicaState:
     """Return whether a server is a standby, and how much of the log it has replayed."""
-    (found,) = check(connection, patience=_left(), opening=load("replicas")["replayed"].encode())
-    return ReplicaState(found.get_value(0, 0) == b"t", int(found.get_value(0, 1) or 0))
+    (result,) = check(connection, patience=_left(), opening=load("replicas")["replayed"].encode())
+    return ReplicaState(result.get_value(0, 0) == b"t", int(result.get_value(0, 1) or 0))
 
 
 class Written:
@@ -210,12 +210,12 @@ class Replicas:
                 return oldest
             self._asked_at = now  # while there is one that is new enough, other threads need not ask as well
         try:
-            found = [(now, self._ask_primary())]
+            fresh = [(now, self._ask_primary())]
         except psycopg.Error:
-            found = []
+            fresh = []
         with self._lock:
-            self._is_silent = not found
-            self._positions = sorted(self._positions + found)
+            self._is_silent = not fresh
+            self._positions = sorted(self._positions + fresh)
             return self._oldest(time.monotonic() - longest)[1]
 
     def _oldest(self, since: float) -> tuple[bool, int]:

@@ -67,7 +67,7 @@ class Roles:
 
     def put_into(self, text: LiteralString) -> LiteralString:
         """SQL with this installation's roles in place of the names that are written in it."""
-        return _IN_SQL.sub(lambda found: self.name(found[0]), text)  # the names were checked: it is as safe as before
+        return _IN_SQL.sub(lambda match: self.name(match[0]), text)  # the names were checked: it is as safe as before
 
     def statements(self, subject: str) -> dict[str, LiteralString]:
         """The statements of a file, with this installation's roles in them."""
@@ -106,14 +106,14 @@ def choose(connection: Connection, schema: str, *, prefix: str | None) -> Roles:
     An empty schema that belongs to a role called PREFIX_owner says its prefix too. Raises `SchemaOutdated` when `prefix` is
     another than the schema's.
     """
-    found, wanted = find(connection, schema), None if prefix is None else Roles.of(prefix)
-    if found is not None:
-        if wanted is not None and wanted != found:
+    existing, wanted = find(connection, schema), None if prefix is None else Roles.of(prefix)
+    if existing is not None:
+        if wanted is not None and wanted != existing:
             raise SchemaOutdated(
-                f"expected the schema {schema} to be of the roles {wanted}, as Settings.roles says, got {found}; leave "
+                f"expected the schema {schema} to be of the roles {wanted}, as Settings.roles says, got {existing}; leave "
                 f"Settings.roles out, or move the installation: htm migrate --move-roles --roles {prefix} --login LOGIN"
             )
-        return found
+        return existing
     if wanted is not None:
         return wanted
     row = connection.execute(load("roles")["hints"], {"schema": schema}).fetchone()

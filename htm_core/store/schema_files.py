@@ -55,8 +55,8 @@ class Migration:
 
         Without such a line it is this step's own version, so that all older processes must stop first.
         """
-        found = _OLDEST_CLIENT.search(self.text)
-        return int(found[1]) if found else self.version
+        match = _OLDEST_CLIENT.search(self.text)
+        return int(match[1]) if match else self.version
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +132,11 @@ def schema_files() -> SchemaFiles:
 
 def migrations() -> list[Migration]:
     """Every migration of this version, in order."""
-    found = []
+    steps = []
     for file in files(__package__).joinpath("migrations").iterdir():
         if match := _FILE.fullmatch(file.name):
-            found.append(Migration(int(match[1]), match[2], file.read_text(encoding="utf-8")))
-    return sorted(found, key=lambda step: step.version)
+            steps.append(Migration(int(match[1]), match[2], file.read_text(encoding="utf-8")))
+    return sorted(steps, key=lambda step: step.version)
 
 
 def client_name(schema: str, *, cells: bool = False) -> str:
@@ -199,5 +199,5 @@ def _pending_functions(applied: Applied, wanted: SchemaFiles, *, all_of_them: bo
 
 def _ordered(release: str) -> tuple[int, ...]:
     """A release's number, for comparison; what follows it, as in 0.2.0rc1, does not count."""
-    found = re.match(r"\d+(\.\d+)*", release)
-    return tuple(int(part) for part in found[0].split(".")) if found else ()
+    match = re.match(r"\d+(\.\d+)*", release)
+    return tuple(int(part) for part in match[0].split(".")) if match else ()

@@ -73,7 +73,7 @@ class Names:
 def open_schemas(connection: Connection, roles: Roles, names: Names) -> list[OpenSchema]:
     """The product's schema and the extension's, where somebody else than superusers and the owner may create in them."""
     statement, values = roles.statements("bootstrap")["creators"], {"schemas": [names.schema, names.extension]}
-    found = []
+    schemas = []
     for row in connection.execute(statement, values).fetchall():
         who = "everybody" if row["role"] == "public" else row["role"]
         about = f"{who} may create functions and operators in the schema {row['schema']}"
@@ -84,8 +84,8 @@ def open_schemas(connection: Connection, roles: Roles, names: Names) -> list[Ope
             mend += f"alter extension vector set schema {EXTENSION_SCHEMA};  -- and then: htm migrate"
         elif row["owns_it"]:
             mend = f'alter schema "{row["schema"]}" owner to {roles.owner};'
-        found.append(OpenSchema(row["schema"], about, mend))
-    return found
+        schemas.append(OpenSchema(row["schema"], about, mend))
+    return schemas
 
 
 def register_types(connection: Connection, extension: str) -> None:

@@ -202,8 +202,8 @@ def nearest(read: Reader, query: RecallQuery) -> tuple[list[Neighbour], SeenBesi
         "min_score": query.min_score,
     }
     rows = read(load("search")["nearest"], parameters | query.filters.parameters())
-    found = [Neighbour(_fields(row), row["vector_rank"], row["cosine"]) for row in rows]
-    return found, SeenBeside(rows[0]["superseding"], rows[0]["merged"]) if rows else None
+    neighbours = [Neighbour(_fields(row), row["vector_rank"], row["cosine"]) for row in rows]
+    return neighbours, SeenBeside(rows[0]["superseding"], rows[0]["merged"]) if rows else None
 
 
 def _fields(row: Mapping[str, Any]) -> HitFields:

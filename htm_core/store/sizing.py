@@ -90,15 +90,15 @@ def advise(sizes: Sizes, *, tenant: str, schema: str, owner: str, embedded: bool
     `owner` is the role that may do it. The settings of the embedded server are made for its machine at each start.
     """
     url = "" if embedded else " --url OWNER_DSN"
-    found = [
+    findings = [
         *_missing_index(sizes, url=url),
         *_partitions(sizes, tenant=tenant, url=url),
         *_quantization(sizes, tenant=tenant, url=url),
         *_memory(sizes, embedded=embedded),
         *_statistics(sizes, schema=schema, owner=owner),
     ]
-    if found:
-        return found
+    if findings:
+        return findings
     says = (
         f"about {sizes.vectors:,} vectors of {sizes.tenants:,} tenants: nothing that we know of would make them faster"
     )
@@ -106,13 +106,11 @@ def advise(sizes: Sizes, *, tenant: str, schema: str, owner: str, embedded: bool
 
 
 def _missing_index(sizes: Sizes, *, url: str) -> Iterator[Finding]:
-    for each in sizes.unindexed:
-        says = (
-            f"{each.vectors:,} vectors of {each.model} or more have no index, so that each search compares all of them"
-        )
+    for space in sizes.unindexed:
+        says = f"{space.vectors:,} vectors of {space.model} or more have no index, so that each search compares all of them"
         mend = f"htm migrate{url}  # builds it, while others go on"
-        if each.dimension > LARGEST_HALVES and not each.quantized:
-            says += f"; for {each.dimension:,} dimensions there is only one of their signs"
+        if space.dimension > LARGEST_HALVES and not space.quantized:
+            says += f"; for {space.dimension:,} dimensions there is only one of their signs"
             mend = f"htm migrate --quantization binary{url}"
         yield Finding("indexes", "note", says, mend)
 

@@ -133,8 +133,8 @@ def around(
         return []
     values["owners"] = None if owners is None else list(owners)
     rows = read(load("supersession")["around"], values | {"moment": moment})
-    said: dict[tuple[str, UUID], Mention] = {}
-    return [_supersession(row, **{end: _said(row, end, said) for end in ("newer", "older")}) for row in rows]
+    known: dict[tuple[str, UUID], Mention] = {}
+    return [_supersession(row, **{end: _said(row, end, known) for end in ("newer", "older")}) for row in rows]
 
 
 def _said(row: Mapping[str, Any], end: str, known: dict[tuple[str, UUID], Mention]) -> Mention:

@@ -19,15 +19,15 @@ Given = tuple[UUID, AbstractSet[str]]
 
 def insert(connection: Connection, entries: Sequence[Entry], *, new: set[UUID]) -> None:
     """Add the tags of entries to their nodes, of which some are new; see `add`."""
-    given: dict[UUID, set[str]] = {}
+    tags_by_node: dict[UUID, set[str]] = {}
     for entry in entries:
         if entry.node is not None and entry.tags:
-            given.setdefault(entry.node, set()).update(entry.tags)
-    add(connection, list(given.items()))
+            tags_by_node.setdefault(entry.node, set()).update(entry.tags)
+    add(connection, list(tags_by_node.items()))
     # A new node has the tags of this call and no others.
-    if any(len(tags) > TAGS_PER_MEMORY for tags in given.values()):
+    if any(len(tags) > TAGS_PER_MEMORY for tags in tags_by_node.values()):
         raise too_many("of one memory, with those of other drafts that say the same")
-    _check_room(connection, [node for node in given if node not in new])
+    _check_room(connection, [node for node in tags_by_node if node not in new])
 
 
 def add_to(connection: Connection, node: UUID, tags: Sequence[str]) -> None:
@@ -51,9 +51,9 @@ def _check_room(connection: Connection, nodes: Sequence[UUID]) -> None:
             raise too_many(f"of one memory, with the ones that {row['node_id']} has already")
 
 
-def add(connection: Connection, given: Sequence[Given]) -> None:
+def add(connection: Connection, tagged: Sequence[Given]) -> None:
     """Add normalized tags and their ancestors to nodes, and queue new relations for nodes whose tags changed."""
-    rows = [(path, node, path in tags) for node, tags in given for path in sorted(closure(tags))]
+    rows = [(path, node, path in tags) for node, tags in tagged for path in sorted(closure(tags))]
     if rows:
         tags, nodes, explicit = (list(column) for column in zip(*rows, strict=True))
         changed = connection.fetch(load("tags")["add"], {"tags": tags, "nodes": nodes, "explicit": explicit})

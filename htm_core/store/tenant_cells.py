@@ -100,9 +100,9 @@ class TenantCells(Generic[C]):
     def _locate(self, tenant: str) -> Location:
         """Where a tenant is, by the directory; what this process knows of a later move is newer."""
         (row,) = self._ask(tenant, load("cells")["locate"])
-        found = Location(row["cell"], row["version"])
-        self._locations.learn(tenant, found)
-        return self._locations.of(tenant) or found
+        location = Location(row["cell"], row["version"])
+        self._locations.learn(tenant, location)
+        return self._locations.of(tenant) or location
 
     def _cell(self, name: str) -> C:
         if name == self._home.cell:

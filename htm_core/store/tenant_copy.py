@@ -193,9 +193,9 @@ class TenantCopy:
             if str(space["id"]) in self._map:
                 continue
             self.target.execute(statements["add_space"], space)
-            found = self.target.execute(statements["space"], space).fetchone()
-            assert found is not None  # it was there, or has just been made
-            self._map[str(space["id"])] = found["id"]
+            row = self.target.execute(statements["space"], space).fetchone()
+            assert row is not None  # it was there, or has just been made
+            self._map[str(space["id"])] = row["id"]
 
     # -- verification --------------------------------------------------------------------------------------------------
 
@@ -207,14 +207,14 @@ class TenantCopy:
         self, connection: Connection, tables: Sequence[MovedTable], *, of_keys: bool = False
     ) -> dict[str, tuple[int, str]]:
         """Of all tables in one statement; rows of the source have the target's numbers."""
-        each = sql.SQL(load("tenant_moves")["digest_here" if self._is_one_database else "digest_elsewhere"])
+        template = sql.SQL(load("tenant_moves")["digest_here" if self._is_one_database else "digest_elsewhere"])
         parts = []
         for table in tables:
             columns = table.key if of_keys else self._columns(table)
             plain = sql.SQL(", ").join(sql.Identifier("t", name) for name in columns)
             values = self._values(columns) if connection is self.source else plain
             parts.append(
-                each.format(
+                template.format(
                     name=sql.Literal(table.name), table=connection.table(table.name), tenant=self._tenant, values=values
                 )
             )
@@ -222,9 +222,9 @@ class TenantCopy:
         return {row["name"]: (int(row["rows"]), str(row["digest"])) for row in rows}
 
     def _counts(self, connection: Connection, tables: Sequence[MovedTable], seen: str | None) -> dict[str, int]:
-        each, changed = sql.SQL(load("tenant_moves")["count"]), self._changed(seen)
+        template, changed = sql.SQL(load("tenant_moves")["count"]), self._changed(seen)
         parts = [
-            each.format(
+            template.format(
                 name=sql.Literal(table.name), table=connection.table(table.name), tenant=self._tenant, changed=changed
             )
             for table in tables

@@ -75,7 +75,7 @@ def erase(database: Database, tenant: str, *, rows: int, record: Record, progres
     `progress` gets the rows deleted so far. Whatever it is interrupted by, another call goes on. Raises `StorageError` when the
     writers of other tenants could not be held for a moment: then little is left.
     """
-    counts, told = Counter[str](), progress or silent
+    counts, report = Counter[str](), progress or silent
     counts["tokens"] = _drop_tokens(database, tenant)  # first, so that nobody comes in any more
     # What writers build on goes last, so that they are in nobody's way until then; of too much of it a part goes before.
     for with_basis in (False, True):
@@ -84,11 +84,11 @@ def erase(database: Database, tenant: str, *, rows: int, record: Record, progres
                 break
             deleted = _batch(database, tenant, with_basis=with_basis)
             counts.update(deleted)
-            told(counts.total())
+            report(counts.total())
             if sum(deleted.values()) < BATCH:
                 break
     counts.update(_rest(database, tenant, counts, record))
-    told(counts.total())
+    report(counts.total())
     return {name: rows for name, rows in counts.items() if rows}
 
 
@@ -114,8 +114,8 @@ def _batch(database: Database, tenant: str, *, with_basis: bool) -> Mapping[str,
 def _delete(connection: Connection, *, with_basis: bool) -> Mapping[str, int]:
     row = connection.execute(load("tenant_erasure")["erase"], {"most": BATCH, "with_basis": with_basis}).fetchone()
     assert row is not None  # a function that is no set has one row
-    found: Mapping[str, int] = row["rows"]
-    return found
+    rows: Mapping[str, int] = row["rows"]
+    return rows
 
 
 def _rest(database: Database, tenant: str, before: Mapping[str, int], record: Record) -> Counter[str]:

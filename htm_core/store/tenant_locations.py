@@ -32,10 +32,10 @@ class TenantLocations:
     def of(self, tenant: str) -> Location | None:
         """Where a tenant is; None when nobody has asked yet."""
         with self._lock:
-            found = self._known.get(tenant)
-            if found is not None:
+            location = self._known.get(tenant)
+            if location is not None:
                 self._known.move_to_end(tenant)
-            return found
+            return location
 
     def learn(self, tenant: str, location: Location) -> bool:
         """Note where a tenant is; say whether that was news."""
@@ -60,5 +60,5 @@ def departure(error: BaseException) -> Location | None:
     cause = error.__cause__
     if not isinstance(cause, psycopg.Error) or cause.sqlstate != DEPARTED:
         return None
-    said = json.loads(cause.diag.message_detail or "{}")
-    return Location(said["cell"], said["version"])
+    detail = json.loads(cause.diag.message_detail or "{}")
+    return Location(detail["cell"], detail["version"])

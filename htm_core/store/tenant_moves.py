@@ -169,8 +169,8 @@ def _begun(home: Database, directory: Connection, tenant: str, target: str) -> t
 
 def _has_left(rows: Connection, report: MoveReport) -> bool:
     with _staying(rows):
-        found = rows.execute(load("tenant_moves")["departed"], {"tenant": report.tenant}).fetchone()
-    return found is not None and found["version"] >= report.version
+        row = rows.execute(load("tenant_moves")["departed"], {"tenant": report.tenant}).fetchone()
+    return row is not None and row["version"] >= report.version
 
 
 def _copy_and_switch(

@@ -67,8 +67,8 @@ def listed(database: Database, tenant: str, *, revoked: bool = False) -> list[Ap
 def revoke(database: Database, tenant: str, name_or_id: str, *, at: datetime) -> ApiToken | None:
     """End a token for good; None when the tenant has no such one."""
     with database.transaction(tenant, claim=EVERYBODY, at_home=True) as connection:
-        found = _tokens(connection, "revoke", {"name": name_or_id, "at": at})
-    return found[0] if found else None
+        revoked = _tokens(connection, "revoke", {"name": name_or_id, "at": at})
+    return revoked[0] if revoked else None
 
 
 def _tokens(connection: Connection, statement: str, values: dict[str, object]) -> list[ApiToken]:

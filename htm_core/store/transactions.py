@@ -302,10 +302,10 @@ class Transactions:
         pool = self._pool("htm_app")
         connection = self._pools.take(pool, longest=patience)
         try:
-            (found,) = check(connection, patience=patience, opening=load("replicas")["written"].encode())
+            (result,) = check(connection, patience=patience, opening=load("replicas")["written"].encode())
         finally:
             pool.putconn(connection)
-        return int(found.get_value(0, 0) or 0)
+        return int(result.get_value(0, 0) or 0)
 
 
 @cache

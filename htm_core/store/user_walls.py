@@ -39,8 +39,8 @@ class UserWall:
 
     @property
     def _given_key(self) -> bytes | None:
-        given = self._settings.user_walls_key
-        return None if given is None else bytes.fromhex(given.get_secret_value())
+        secret = self._settings.user_walls_key
+        return None if secret is None else bytes.fromhex(secret.get_secret_value())
 
     def find(self, *, is_up: bool) -> None:
         """Take over the key where the wall is up; build it where the settings want it.

@@ -68,20 +68,20 @@ def begin_write(
     Where `seem_known` are just the nodes that are there already, what follows from that need not be sent after it.
     """
     keys.lock_all(connection, [entry.key for entry in entries if entry.key is not None], owner=owner)
-    said = last_said(entries)
-    inserted = _insert(connection, said, said, owner=owner, robot=robot, model=model, unless_known=True)
-    late = quotes.queue_late(connection, said)
+    latest = last_said(entries)
+    inserted = _insert(connection, latest, latest, owner=owner, robot=robot, model=model, unless_known=True)
+    late = quotes.queue_late(connection, latest)
     changes_more = late or any(each.key is not None or each.tags or each.importance is not None for each in entries)
     again = (
-        _say_again(connection, said, frozenset(seem_known), owner=owner) if seem_known and not changes_more else None
+        _say_again(connection, latest, frozenset(seem_known), owner=owner) if seem_known and not changes_more else None
     )
     return Begun(inserted, late, again)
 
 
-def _say_again(connection: Connection, said: Sequence[Entry], known: frozenset[UUID], *, owner: str) -> _Again:
-    times = Counter(entry.node for entry in said)
-    copies = mentions.queue_copies(connection, _said_again(said, times, known))
-    _refresh(connection, said, times=times, known=known, touched=set())
+def _say_again(connection: Connection, entries: Sequence[Entry], known: frozenset[UUID], *, owner: str) -> _Again:
+    times = Counter(entry.node for entry in entries)
+    copies = mentions.queue_copies(connection, _said_again(entries, times, known))
+    _refresh(connection, entries, times=times, known=known, touched=set())
     return _Again(known, copies, nodes.queue_written(connection, sorted(known), owner=owner))
 
 
@@ -106,51 +106,51 @@ def write(
         inserted = _inserted(_insert(connection, fresh + changed, fresh, owner=owner, robot=robot, model=model))
         assert inserted is not None  # whatever is known
         late, again = quotes.queue_late(connection, fresh + changed), None
-    said, times = fresh + changed, Counter(entry.node for entry in fresh + changed)
+    written, times = fresh + changed, Counter(entry.node for entry in fresh + changed)
     there = frozenset(node for node in times if node is not None and node not in inserted.nodes)
     again = again if again is not None and again.nodes == there else None
     mentions.replace(connection, changed)
     copies = again.copies if again else mentions.queue_copies(connection, _said_again(fresh, times, there))
-    tags.insert(connection, said, new=inserted.nodes)
+    tags.insert(connection, written, new=inserted.nodes)
     left = _left(known)
-    touched = keys.assign(connection, said, owner=owner, robot=robot) | left
+    touched = keys.assign(connection, written, owner=owner, robot=robot) | left
     if again is None:
-        _refresh(connection, said, times=times, known=there, touched=touched)
+        _refresh(connection, written, times=times, known=there, touched=touched)
     touched |= (hidden := set(quotes.hidden_late(connection, late)))
     if left:
         forgetting.delete_unmentioned(connection, sorted(left), owner=owner)  # no mention has this text any more
-    made = [entry for entry in _first(said) if entry.node in inserted.nodes]
+    made = [entry for entry in _first(written) if entry.node in inserted.nodes]
     stale = _store_vectors(connection, made, model=model)
-    each = _as_written(entries, said, known)
-    ids = {entry.node for entry in each if entry.node is not None}
+    as_written = _as_written(entries, written, known)
+    ids = {entry.node for entry in as_written if entry.node is not None}
     # Those that need not be read to be known: they are live, and were said once.
     nodes_made = [
         new_node(entry, inserted.metadata.get(str(entry.node), {})) for entry in made if times[entry.node] == 1
     ]
-    found = {UUID(node.id): node for node in nodes_made if node is not None and UUID(node.id) not in hidden}
-    unread = ids - found.keys()
+    by_id = {UUID(node.id): node for node in nodes_made if node is not None and UUID(node.id) not in hidden}
+    unread = ids - by_id.keys()
     read = (
         again.read if again and unread == again.nodes else nodes.queue_written(connection, sorted(unread), owner=owner)
     )
     others = nodes.queue_live(connection, sorted(touched - ids))
     nodes_read, live_read = read()
-    live = found.keys() | live_read | others()
+    live = by_id.keys() | live_read | others()
     return Outcome(
-        _results(each, known=known, new=inserted.nodes, changed=changed, copies=copies()),
-        found | nodes_read,
+        _results(as_written, known=known, new=inserted.nodes, changed=changed, copies=copies()),
+        by_id | nodes_read,
         live,
         (ids | touched) - live,
         waiting=[] if stale else [entry.node for entry in reversed(made) if entry.node in inserted.waiting],
     )
 
 
-def _said_again(said: Sequence[Entry], times: Counter[UUID | None], known: frozenset[UUID]) -> list[Entry]:
-    return [each for each in said if each.node is not None and (each.node in known or times[each.node] > 1)]
+def _said_again(entries: Sequence[Entry], times: Counter[UUID | None], known: frozenset[UUID]) -> list[Entry]:
+    return [each for each in entries if each.node is not None and (each.node in known or times[each.node] > 1)]
 
 
-def _first(said: Sequence[Entry]) -> list[Entry]:
+def _first(entries: Sequence[Entry]) -> list[Entry]:
     """The first entry of each node, the newest node first."""
-    return [entry for entry in {entry.node: entry for entry in reversed(said)}.values() if entry.node is not None]
+    return [entry for entry in {entry.node: entry for entry in reversed(entries)}.values() if entry.node is not None]
 
 
 def last_said(entries: Sequence[Entry]) -> list[Entry]:
@@ -193,7 +193,7 @@ class _Inserted:
 
 def _insert(
     connection: Connection,
-    said: Sequence[Entry],
+    entries: Sequence[Entry],
     fresh: Sequence[Entry],
     *,
     owner: str,
@@ -201,11 +201,11 @@ def _insert(
     model: str,
     unless_known: bool = False,
 ) -> Queued:
-    """Have the nodes of `said` that do not exist yet written, with their passages and embed jobs, and the fresh mentions in order.
+    """Have nodes of `entries` that do not exist yet written, with their passages and embed jobs, and the fresh mentions in order.
 
     With `unless_known` nothing is where a session knows the id of one.
     """
-    first = _first(said)
+    first = _first(entries)
     pieces = [(entry.node, ordinal, piece) for entry in first for ordinal, piece in enumerate(entry.pieces)]
     return connection.queue(
         load("write")["insert"],
@@ -258,16 +258,18 @@ def _left(known: Known) -> set[UUID]:
 
 def _refresh(
     connection: Connection,
-    said: Sequence[Entry],
+    entries: Sequence[Entry],
     *,
     times: Counter[UUID | None],
     known: frozenset[UUID],
     touched: set[UUID],
 ) -> None:
-    described = {e.node for e in said if e.node is not None and e.metadata and (e.node in known or times[e.node] > 1)}
+    described = {
+        e.node for e in entries if e.node is not None and e.metadata and (e.node in known or times[e.node] > 1)
+    }
     if known or touched or described:
         nodes.refresh(connection, known | touched, described=described)
-    importances = {e.node: e.importance for e in said if e.node is not None and e.importance is not None}
+    importances = {e.node: e.importance for e in entries if e.node is not None and e.importance is not None}
     nodes.set_importances(
         connection, {id: weight for id, weight in importances.items() if id in known or times[id] > 1}
     )
@@ -278,31 +280,31 @@ def _store_vectors(connection: Connection, made: Sequence[Entry], *, model: str)
 
     Then all of these nodes have jobs, as if no vector had been given.
     """
-    given = {
+    vectors = {
         piece.id: vector
         for entry in made
         for piece, vector in zip(entry.pieces, entry.vectors, strict=True)
         if vector is not None
     }
-    if given and tenants.active_model(connection) not in (None, model):
+    if vectors and tenants.active_model(connection) not in (None, model):
         many = len(made) > FEW
         bulk = {entry.node for entry in made if entry.node is not None and (many or len(entry.pieces) > FEW)}
         without = [entry.node for entry in made if entry.node is not None]
         jobs.enqueue_embedding(connection, without, model=model, bulk=bulk)
         return True
-    nodes.insert_vectors(connection, given, model=model)
+    nodes.insert_vectors(connection, vectors, model=model)
     return False
 
 
-def _as_written(entries: Sequence[Entry], said: Sequence[Entry], known: Known) -> list[Entry]:
+def _as_written(entries: Sequence[Entry], written: Sequence[Entry], known: Known) -> list[Entry]:
     """For each entry what stands for it: of several with one id the last, and of one that is known its mention."""
-    last = {(entry.session, entry.external_id): entry for entry in said}
+    last = {(entry.session, entry.external_id): entry for entry in written}
     last |= {id: entry for id, (entry, _) in known.items()}
     return [entry if entry.external_id is None else last[entry.session, entry.external_id] for entry in entries]
 
 
 def _results(
-    each: Sequence[Entry], *, known: Known, new: set[UUID], changed: Sequence[Entry], copies: set[UUID]
+    entries: Sequence[Entry], *, known: Known, new: set[UUID], changed: Sequence[Entry], copies: set[UUID]
 ) -> list[WrittenEntry]:
     edited = {entry.mention for entry in changed}
     return [
@@ -317,5 +319,5 @@ def _results(
             known=(entry.session, entry.external_id) in known,
             changed=entry.mention in edited,
         )
-        for entry in each
+        for entry in entries
     ]

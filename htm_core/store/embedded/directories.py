@@ -113,15 +113,15 @@ def _make_private(directory: Path, account: Account) -> None:
     """Make the socket's directory, and check that it is ours and closed to others."""
     with suppress(FileExistsError):
         directory.mkdir(mode=0o700)
-    found = directory.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid not in (account.uid, os.geteuid()):
+    status = directory.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid not in (account.uid, os.geteuid()):
         raise DatabaseUnavailable(
             f"the socket needs {directory} to be a directory of {account.name}, but {owner_name(directory)} made "
             f"something there; remove it, or set HTM_HOME to a shorter path"
         )
-    if stat.S_IMODE(found.st_mode) != 0o700:
+    if stat.S_IMODE(status.st_mode) != 0o700:
         directory.chmod(0o700)
-    if found.st_uid != account.uid:
+    if status.st_uid != account.uid:
         account.give_to_account(directory)
 
 

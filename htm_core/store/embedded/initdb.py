@@ -169,10 +169,10 @@ def _megabytes_in(folder: Path) -> int:
 def _parallel_settings() -> dict[str, str]:
     """No parallel index builds where shared memory is too small for them, such as the 64 MB of a container."""
     try:
-        found = os.statvfs("/dev/shm")
+        filesystem = os.statvfs("/dev/shm")
     except OSError:
         return {}
-    small = found.f_blocks * found.f_frsize < _MIN_SHARED_MEMORY
+    small = filesystem.f_blocks * filesystem.f_frsize < _MIN_SHARED_MEMORY
     return {"max_parallel_maintenance_workers": "0"} if small else {}
 
 

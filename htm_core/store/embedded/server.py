@@ -159,17 +159,17 @@ def _wait_until_settled(directories: Directories) -> str:
 
 
 def _launch(directories: Directories, start_lock: int, linger: float, settings: Mapping[str, str]) -> None:
-    found = binaries(directories.account)
+    bin_directory = binaries(directories.account)
     other_pid = None
     if not directories.data.exists():
-        create_data_directory(directories, found, start_lock=start_lock)
+        create_data_directory(directories, bin_directory, start_lock=start_lock)
     elif (directories.data / "postmaster.pid").exists():
         other_pid = end_leftovers(directories)
         remove_unreadable_pid(directories)
     for name in (f".s.PGSQL.{PORT}", f".s.PGSQL.{PORT}.lock"):
         (directories.socket / name).unlink(missing_ok=True)
     _rotate(directories.log)
-    command = [str(found / "postgres"), *configure(directories, settings)]
+    command = [str(bin_directory / "postgres"), *configure(directories, settings)]
     _start_watchdog(
         directories, start_lock, linger, command, {} if other_pid is None else {"PG_GRANDPARENT_PID": str(other_pid)}
     )
