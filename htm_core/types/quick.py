@@ -24,22 +24,22 @@ def quickly_made(kind: type[T]) -> type[T]:
         raise TypeError(f"expected a dataclass with slots for all of its fields, got {kind!r}")
     known = dict[str, object]()
     parameters, keywords, settings = list[str](), list[str](), list[str]()
-    for each in fields(kind):
-        name = each.name
+    for field in fields(kind):
+        name = field.name
         known[f"_set_{name}"] = own[name].__set__
         value, parameter = name, name
-        if each.default_factory is not MISSING:
-            known["_missing"], known[f"_make_{name}"] = MISSING, each.default_factory
+        if field.default_factory is not MISSING:
+            known["_missing"], known[f"_make_{name}"] = MISSING, field.default_factory
             value, parameter = f"_make_{name}() if {name} is _missing else {name}", f"{name}=_missing"
-        elif each.default is not MISSING:
-            known[f"_default_{name}"] = each.default
+        elif field.default is not MISSING:
+            known[f"_default_{name}"] = field.default
             parameter = f"{name}=_default_{name}"
-        (keywords if each.kw_only else parameters).append(parameter)
+        (keywords if field.kw_only else parameters).append(parameter)
         settings.append(f"  _set_{name}(self, {value})")
     if hasattr(kind, "__post_init__"):
         settings.append("  self.__post_init__()")
-    given = ", ".join(["self", *parameters, *(["*", *keywords] if keywords else [])])
-    exec(f"def __init__({given}):\n" + "\n".join(settings), known)
+    signature = ", ".join(["self", *parameters, *(["*", *keywords] if keywords else [])])
+    exec(f"def __init__({signature}):\n" + "\n".join(settings), known)
     made, before = cast(FunctionType, known["__init__"]), own["__init__"]
     made.__dict__["__wrapped__"] = before
     made.__annotations__, made.__qualname__, made.__module__ = (
