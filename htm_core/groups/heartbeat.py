@@ -129,13 +129,13 @@ class Heartbeat:
         """Write the heartbeat of all members, replace robots that are late, and give the seconds until the next beat."""
         memberships: list[GroupMembership] = []
         for tenant in sorted({key[0] for key in self.member_keys()}):
-            found = self._beat(tenant)
-            late = sorted({each.group for each in found if _seconds_until_late(each) <= 0})
+            current = self._beat(tenant)
+            late = sorted({each.group for each in current if _seconds_until_late(each) <= 0})
             for group in late:
                 with self._database.transaction(tenant) as connection:
                     elected = groups.elect(connection, group)
                 _log.info("%d late members of a group were replaced", len(elected))
-            memberships += self._beat(tenant) if late else found
+            memberships += self._beat(tenant) if late else current
         waits = [min(each.lease / BEATS, _seconds_until_late(each)) for each in memberships]
         return max(SHORTEST_PAUSE, min(waits, default=60.0))
 

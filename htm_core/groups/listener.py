@@ -139,19 +139,19 @@ class Listener:
     def _update(self, sets: Iterable[WorkingSet]) -> list[WorkingSet]:
         """Bring sets up to date with their tables, and give those that are still behind."""
         behind = []
-        for each in sets:
+        for working_set in sets:
             try:
-                evictions = each.catch_up(now=time.time())
+                evictions = working_set.catch_up(now=time.time())
             except HTMError as error:
                 _log.warning("a working set will be read later: %s", type(error).__name__)
-                behind.append(each)
+                behind.append(working_set)
                 continue
             except Exception:  # raised by the application's eviction policy; other groups need this thread as well
                 _log.exception("a working set was not read")
                 continue
-            engine = self._heartbeat.engine_of(each) if evictions else None
+            engine = self._heartbeat.engine_of(working_set) if evictions else None
             if engine is not None:
                 engine.report(evictions)
-            if each.behind:
-                behind.append(each)
+            if working_set.behind:
+                behind.append(working_set)
         return behind
