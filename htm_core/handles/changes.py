@@ -39,9 +39,9 @@ class Changes:
         Those below `Settings.supersession` are among them: they have no effect, until they are confirmed. Raises `InvalidInput`
         and `NotFound`.
         """
-        for given, words, what in ((relation, RELATIONS, "relation"), (state, STATES, "state")):
-            if given is not None:
-                validation.check_choice(given, words, what=what)
+        for value, words, what in ((relation, RELATIONS, "relation"), (state, STATES, "state")):
+            if value is not None:
+                validation.check_choice(value, words, what=what)
         least, limit = (
             validation.check_fraction(min_confidence, what="min_confidence"),
             validation.check_limit(limit),
@@ -80,10 +80,10 @@ class Changes:
     def audit(self, id: str) -> builtins.list[SupersessionChange]:
         """Return the changes of one, oldest first: who made, confirmed or undid it, why and when. Raises `NotFound`."""
         with self._engine.transaction() as connection:
-            found = supersession.audit(connection, validation.check_id(id, what="id"), owners=self._engine.owners)
-        if not found:
+            changes = supersession.audit(connection, validation.check_id(id, what="id"), owners=self._engine.owners)
+        if not changes:
             raise _unknown(id)
-        return found
+        return changes
 
     def _change(self, id: str, *, state: SupersessionState, reason: str) -> Supersession:
         known = validation.check_id(id, what="id")
@@ -104,13 +104,13 @@ class Changes:
                     reason=reason,
                     at=engine.clock(),
                 )
-                found = supersession.list_edges(connection, owners=[engine.owner], id=known, limit=1)
-        if not found:
+                edges = supersession.list_edges(connection, owners=[engine.owner], id=known, limit=1)
+        if not edges:
             raise _unknown(id)
         if not done:
             raise InvalidInput(f"expected a change that is not {state} yet, got {id}, which is; nothing to do")
         engine.database.superseding.learn(engine.tenant, there=True)
-        return found[0]
+        return edges[0]
 
 
 def _unknown(id: str) -> NotFound:

@@ -42,8 +42,8 @@ class Entered:
 
     def mentions(self) -> list[Mention]:
         """The mentions, without those that are forgotten."""
-        found = self._found()
-        return [found[id] for id in self._ids if id in found]
+        by_id = self._found()
+        return [by_id[id] for id in self._ids if id in by_id]
 
 
 @verbs("htm.log")
@@ -69,16 +69,16 @@ class Log(Handle):
         `payload` keeps it exactly. A message with an id that the session knows is the same message, and comes to the end of the log
         if it had left it. What is `attached` to it is written with it, found by recall, and in no answer of the log.
         """
-        said = Entered()
-        self._say(messages, said, retold=validation.check_whole(retold, what="retold"))
-        return said.mentions()
+        answer = Entered()
+        self._say(messages, answer, retold=validation.check_whole(retold, what="retold"))
+        return answer.mentions()
 
     def tail(self, n: int | None = None, *, tokens: int | None = None) -> list[Mention]:
         """The last `n` messages, or as many of the last ones as fit `tokens`, oldest first; all of them when neither is given."""
         if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 0):
             raise InvalidInput(f"expected n to be a whole number, 0 or more, got {n!r}")
-        found = [mention for _, mention in self.entries(n)] if n != 0 else []
-        return found if tokens is None else self._fitting(found, tokens)
+        latest = [mention for _, mention in self.entries(n)] if n != 0 else []
+        return latest if tokens is None else self._fitting(latest, tokens)
 
     def entries(
         self, n: int | None = None, *, archived: bool | None = None, forgotten: bool = False, lead: bool = False
@@ -129,7 +129,7 @@ class Log(Handle):
         Without it, long-term memory keeps them.
         """
         places = self._places(messages)
-        said = Entered()
+        answer = Entered()
         before: set[UUID] = set()
         gone: list[UUID] = []
 
@@ -146,12 +146,12 @@ class Log(Handle):
                 forgetting.restore_mentions(connection, sorted(set(back)), owner=self._engine.owner)
             gone[:] = self._forget(connection, before.difference(now)) if forget else ()
             gone[:] += self._detach(connection, new, written)
-            said.read(connection, now)
+            answer.read(connection, now)
 
         new = [place for place in places if isinstance(place, Draft)]
         self._engine.write(new, before=clear, wordless=True, after=place)
         self._engine.drop(gone)
-        return said.mentions()
+        return answer.mentions()
 
     def clear(self) -> None:
         """Empty the log. Long-term memory keeps what was in it."""
@@ -163,14 +163,14 @@ class Log(Handle):
         validation.check_several(messages, what="messages")
         return validation.check_count(messages, what="messages", most=self._engine.settings.max_drafts)
 
-    def _say(self, messages: Sequence[Message], said: Entered, *, retold: int) -> None:
+    def _say(self, messages: Sequence[Message], answer: Entered, *, retold: int) -> None:
         gone: list[UUID] = []
 
         def note(connection: Connection, written: list[WrittenEntry]) -> None:
             entered = written[: len(here)]
             mentions.bring_back(connection, entered, owner=self._engine.owner, session=self.session)
             gone[:] = self._detach(connection, here, written)
-            said.read(connection, [each.mention for each in entered])
+            answer.read(connection, [each.mention for each in entered])
 
         if messages:
             here = [self._here(message) for message in self._checked(messages)]
@@ -191,8 +191,8 @@ class Log(Handle):
                 kept[mention.role, mention.name, mention.content, mention.payload].append(UUID(mention.id))
         places: list[UUID | Draft] = []
         for draft in map(self._here, self._checked(messages)):
-            said = redact_draft(draft, self._engine.redactor)
-            key = (said.role, said.name, said.content, said.payload)
+            redacted = redact_draft(draft, self._engine.redactor)
+            key = (redacted.role, redacted.name, redacted.content, redacted.payload)
             is_one = draft.id is None and all(
                 isinstance(each, Hashable) for each in key
             )  # else it is refused when it is written
@@ -211,17 +211,17 @@ class Log(Handle):
 
     def _forget(self, connection: Connection, ids: Iterable[UUID]) -> list[UUID]:
         """Forget these mentions and what came with them; answers with the nodes that nobody mentions any more."""
-        engine, given = self._engine, list(ids)
-        every = {*given, *self._attached(connection, given)}
+        engine, chosen = self._engine, list(ids)
+        every = {*chosen, *self._attached(connection, chosen)}
         return forgetting.forget_mentions(
             connection, sorted(every), owner=engine.owner, by=engine.robot, at=engine.clock()
         )
 
     def _detach(self, connection: Connection, drafts: Sequence[Draft], written: Sequence[WrittenEntry]) -> list[UUID]:
         """Forget what came with messages before they were changed under their ids, and does no longer."""
-        said, attached = written[: len(drafts)], written[len(drafts) :]
+        messages, attached = written[: len(drafts)], written[len(drafts) :]
         stale = self._attached(
-            connection, [each.mention for each in said if each.changed], kept=[each.mention for each in attached]
+            connection, [each.mention for each in messages if each.changed], kept=[each.mention for each in attached]
         )
         engine = self._engine
         gone = forgetting.forget_mentions(connection, stale, owner=engine.owner, by=engine.robot, at=engine.clock())
@@ -231,9 +231,9 @@ class Log(Handle):
     def _attached(self, connection: Connection, ids: Sequence[UUID], *, kept: Sequence[UUID] = ()) -> list[UUID]:
         return mentions.attached(connection, ids, owner=self._engine.owner, session=self.session, kept=kept)
 
-    def _fitting(self, found: list[Mention], tokens: int) -> list[Mention]:
+    def _fitting(self, candidates: list[Mention], tokens: int) -> list[Mention]:
         kept: list[Mention] = []
-        for mention in reversed(found):
+        for mention in reversed(candidates):
             tokens -= self._engine.tokens(mention.content) if mention.content else 0
             if tokens < 0:
                 break

@@ -35,16 +35,16 @@ class Tags:
     def add(self, id_or_key: str, tags: Sequence[str]) -> Node:
         """Add tags to a node; it keeps those it has, up to 1,000 of them. Raises `InvalidInput` and `NotFound`."""
         redactor = self._engine.redactor
-        given = rules.normalize_all(tags if redactor is None else redact_tags(tags, redactor, Counter()))
-        return self._changed(id_or_key, lambda connection, node: store.add_to(connection, node, given))
+        normalized = rules.normalize_all(tags if redactor is None else redact_tags(tags, redactor, Counter()))
+        return self._changed(id_or_key, lambda connection, node: store.add_to(connection, node, normalized))
 
     def remove(self, id_or_key: str, tags: Sequence[str]) -> Node:
         """Remove tags from a node; tags that it does not have are ignored.
 
         An ancestor stays as long as another tag implies it. Raises `InvalidInput` and `NotFound`.
         """
-        given = rules.normalize_all(tags)
-        return self._changed(id_or_key, lambda connection, node: store.remove(connection, node, given))
+        normalized = rules.normalize_all(tags)
+        return self._changed(id_or_key, lambda connection, node: store.remove(connection, node, normalized))
 
     def tree(self, prefix: str | None = None) -> TagTree:
         """All tags, or one tag and those below it, each with its number of nodes: to print and to draw."""
@@ -62,12 +62,12 @@ class Tags:
         wanted, most = validation.check_query(query), validation.check_limit(limit)
         with self._engine.transaction() as connection:
             counts = store.counts(connection, owners=self._engine.owners, prefix=None)
-        found = [
+        hits = [
             TagFound(tag=tag, nodes=nodes, score=score)
             for tag, nodes in counts.items()
             if (score := rules.similarity(wanted, tag)) >= LIKE_ENOUGH
         ]
-        return sorted(found, key=lambda each: (-each.score, -each.nodes, each.tag))[:most]
+        return sorted(hits, key=lambda hit: (-hit.score, -hit.nodes, hit.tag))[:most]
 
     def popular(self, *, limit: int = 20, timeframe: TimeframeLike = None) -> builtins.list[TagCount]:
         """The tags that were given to most nodes, of those said in a timeframe. Ancestors count only where they were given."""
