@@ -132,7 +132,7 @@ class Collection(Handle):
         last = vector_spaces.with_vectors(list({document.uid: document for document in put}.values()), self.embedder)
         gone = self._uids(remove, ())
         if last or gone:
-            space = vector_spaces.space_of_documents(last, given=model, embedder=self.embedder, dim=self.dim)
+            space = vector_spaces.space_of_documents(last, model=model, embedder=self.embedder, dim=self.dim)
             retry_transaction(lambda: self._write(last, space=space, at=now, gone=gone), repeatable=True)
         return [document.id for document in put]
 
@@ -149,10 +149,10 @@ class Collection(Handle):
             for attempt in attempts():
                 with attempt, self._transaction() as connection:
                     store.extend_ttl(connection, wanted, at=now)
-                    found = store.read(connection, wanted, at=now)
+                    by_uid = store.read(connection, wanted, at=now)
         else:
-            found = self._reading(lambda connection: store.read(connection, wanted, at=now))
-        return [found[uid] for uid in wanted if uid in found]
+            by_uid = self._reading(lambda connection: store.read(connection, wanted, at=now))
+        return [by_uid[uid] for uid in wanted if uid in by_uid]
 
     def query(
         self,
@@ -353,10 +353,10 @@ class Collection(Handle):
         return self._database.reading(self.tenant, work)
 
     def _document(self, item: CollectionItem | Mapping[str, Any], now: datetime, *, model: str | None) -> Document:
-        given = items_module.as_item(item)
-        redacted = redact_item(given, self.redactor)
+        original = items_module.as_item(item)
+        redacted = redact_item(original, self.redactor)
         # A vector of the words before they were redacted is not stored: they can be guessed from it.
-        stale = items_module.has_other_words(given, redacted)
+        stale = items_module.has_other_words(original, redacted)
         made = items_module.document(
             replace(redacted, vector=None, vectors=None) if stale else redacted,
             collection=self.name,
@@ -364,7 +364,7 @@ class Collection(Handle):
             now=now,
             longest=self._database.settings.max_content,
         )
-        had_vectors = given.vector is not None or given.vectors is not None
+        had_vectors = original.vector is not None or original.vectors is not None
         if stale and had_vectors and (self.embedder is None or self.embedder.name != model):
             return items_module.without_vectors(made)
         return made

@@ -66,10 +66,10 @@ def document(
     )
 
 
-def has_other_words(given: CollectionItem, redacted: CollectionItem) -> bool:
+def has_other_words(original: CollectionItem, redacted: CollectionItem) -> bool:
     """True if what vectors are made of, the content or the texts, was redacted."""
-    texts = None if given.texts is None else list(given.texts)
-    return given.content != redacted.content or texts != (None if redacted.texts is None else list(redacted.texts))
+    texts = None if original.texts is None else list(original.texts)
+    return original.content != redacted.content or texts != (None if redacted.texts is None else list(redacted.texts))
 
 
 def without_vectors(document: Document) -> Document:
@@ -80,8 +80,8 @@ def without_vectors(document: Document) -> Document:
 def check_size(documents: Iterable[Document]) -> None:
     """Refuse documents that together are too much for one call."""
     size = 0
-    for each in documents:
-        item = each.item
+    for entry in documents:
+        item = entry.item
         size += (
             len(item.content.encode()) + json_bytes(item.value) + json_bytes(item.metadata) + len(item.payload or b"")
         )
@@ -188,10 +188,10 @@ def _text(text: object, *, what: str, longest: int) -> str:
     return validation.check_characters(text, what=what)
 
 
-def _value(given: object) -> dict[str, Any]:
-    if not isinstance(given, Mapping):
-        raise InvalidInput(f"expected value to be a mapping, got {type(given).__name__}; keep other things in payload=")
-    return dict(plain(given, at="value", values=VALUE_VALUES, size=VALUE_BYTES))
+def _value(value: object) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"expected value to be a mapping, got {type(value).__name__}; keep other things in payload=")
+    return dict(plain(value, at="value", values=VALUE_VALUES, size=VALUE_BYTES))
 
 
 def _duration(ttl: object) -> timedelta | None:

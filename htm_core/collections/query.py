@@ -47,13 +47,13 @@ def depth(page: Page) -> int:
     return last
 
 
-def pool(given: int | None, *, depth: int, what: str) -> int:
+def pool(requested: int | None, *, depth: int, what: str) -> int:
     """Return the number of candidates that an arm brings: at least four times the depth, in steps of four.
 
     Because of the steps neighbouring pages have the same candidates, so that they are pages of one ranking.
     """
-    if given is not None:
-        return validation.check_whole(given, what=what, least=1)
+    if requested is not None:
+        return validation.check_whole(requested, what=what, least=1)
     wanted = SMALLEST_POOL
     while wanted < 4 * depth:
         wanted *= 4
@@ -62,11 +62,11 @@ def pool(given: int | None, *, depth: int, what: str) -> int:
 
 def arms(text: str | None, vector: Sequence[float] | None, *, mode: Mode) -> tuple[str | None, list[float] | None]:
     """The words to search for, and the given vector to compare with: None for an arm that the mode leaves out."""
-    given = None if vector is None else check_vector(vector)
+    checked = None if vector is None else check_vector(vector)
     words = None if text is None else lexical_query(check_text(text))
     if mode == "text" and words is None:
         raise InvalidInput("expected text for mode='text', got only a vector; use mode='vector'")
-    return (None if mode == "vector" else words), (None if mode == "text" else given)
+    return (None if mode == "vector" else words), (None if mode == "text" else checked)
 
 
 def check_text(text: object) -> str:

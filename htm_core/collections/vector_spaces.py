@@ -34,11 +34,11 @@ def with_vectors(documents: Sequence[Document], embedder: NamedEmbedder | None) 
 
 
 def space_of_documents(
-    documents: Sequence[Document], *, given: str | None, embedder: NamedEmbedder | None, dim: int | None
+    documents: Sequence[Document], *, model: str | None, embedder: NamedEmbedder | None, dim: int | None
 ) -> VectorSpace | None:
     """The space of all vectors that documents have, or None; raises `DimensionMismatch` when they have two.
 
-    Vectors that documents bring are of the model `given`, or of `given:<dimension>` without a name.
+    Vectors that documents bring are of `model`, or of `given:<dimension>` without a name.
     """
     parts = [part for document in documents for part in document.parts if part.vector is not None]
     dimensions = sorted({len(part.vector) for part in parts if part.vector is not None})
@@ -49,7 +49,7 @@ def space_of_documents(
             f"expected every vector to have {dim or 'the same number of'} dimensions, got {dimensions}; embed all the "
             "texts of a collection with one model"
         )
-    named = f"given:{dimensions[0]}" if given is None else validation.check_name(given, what="model")
+    named = f"given:{dimensions[0]}" if model is None else validation.check_name(model, what="model")
     own = named if embedder is None else embedder.name
     names = sorted({named if part.text is None else own for part in parts})
     if len(names) > 1:
