@@ -98,7 +98,7 @@ class Settings(BaseModel):
         default=True, description="bring the schema up to date on first use, where the login may"
     )
     user_walls: bool = Field(
-        default=False, description="a wall between the users of a tenant in PostgreSQL too; docs/why/user-walls.md"
+        default=False, description="a wall between the users of a tenant in PostgreSQL too; docs/why/walls.md"
     )
     user_walls_key: SecretStr | None = Field(
         default=None, description="what signs claims of users; None: it is read as the owner"
