@@ -1,7 +1,7 @@
 """Brings a database to this version's schema, in one transaction.
 
 Tables, indexes, policies and types come from `migrations/`: numbered files, each applied once, never edited after their release.
-Functions, views and triggers come from `functions/`: applied again whenever their text changed. docs/why/upgrades.md says how
+Functions, views and triggers come from `functions/`: applied again whenever their text changed. docs/why/store.md says how
 an upgrade goes.
 """
 

@@ -77,7 +77,7 @@ HELD_OUT = {
     "load an excel sheet": {"migrate/tables/", "moving-in-files/"},
     "prepared statement errors with pgbouncer": {"production/"},
     "send reads to a standby": {"production/", "scaling/", "why/replicas/"},
-    "upgrade without stopping my app": {"production/", "why/upgrades/", "versions/"},
+    "upgrade without stopping my app": {"production/", "why/store/", "versions/"},
     "do I lose messages when postgres crashes": {"production/", "why/jobs/", "why/store/", "concepts/", "threads/"},
     "only search last month": {"reference/", "quickstart/", "why/timeframes/", "langchain/"},
     "filter by metadata": {"reference/", "langchain/", "llamaindex/", "why/filters/"},
