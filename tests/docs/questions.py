@@ -52,7 +52,7 @@ TUNED = {
     "one fact for everybody in the company": {"recipes/saas/", "concepts/", "reference/"},
     "my prompt is getting too long": {"langchain/", "why-not/longer-window/", "llamaindex/", "concepts/"},
     "insert thousands of entries quickly": {"faq/", "reference/", "moving-in/", "moving-in-files/", "migrate/tables/"},
-    "async await in a web server": {"recipes/fastapi/", "reference/", "why/async/"},
+    "async await in a web server": {"recipes/fastapi/", "reference/", "why/deadlines/"},
     "how to set up a rag over my documents": {"reference/", "llamaindex/", "langchain/"},
     "what is a hive mind": {"hive/", "notebooks/05_hive_mind/"},
     "how much memory and disk does it need": {"faq/", "scaling/", "why/growth/", "production/"},
