@@ -74,7 +74,7 @@ class Settings(BaseModel):
     )
     worker_batch: int = Field(default=256, ge=1, description="jobs claimed at once")
     tidy: tuple[Literal["profile", "merge", "summarize"], ...] = Field(
-        default=("profile",), description="what the worker tidies by itself; docs/why/tidying.md says what each does"
+        default=("profile",), description="what the worker tidies by itself; docs/why/jobs.md says what each does"
     )
     model_rates: tuple[tuple[str, Annotated[float, Field(gt=0)]], ...] = Field(
         default=(), description="calls a minute that all workers together make of the models whose names begin so"

@@ -56,7 +56,7 @@ TUNED = {
     "how to set up a rag over my documents": {"reference/", "llamaindex/", "langchain/"},
     "what is a hive mind": {"hive/", "notebooks/05_hive_mind/"},
     "how much memory and disk does it need": {"faq/", "scaling/", "why/growth/", "production/"},
-    "stored twice, duplicates": {"change/", "concepts/", "why/nodes-and-mentions/", "why/tidying/"},
+    "stored twice, duplicates": {"change/", "concepts/", "why/nodes-and-mentions/", "why/jobs/"},
     "timeout waiting for the database": {"production/", "why/deadlines/", "threads/", "reference/"},
     "keep langgraph checkpoints too": {"threads/", "migrate/langgraph/", "langchain/", "langgraph-store/"},
 }
@@ -81,7 +81,7 @@ HELD_OUT = {
     "do I lose messages when postgres crashes": {"production/", "why/jobs/", "why/store/", "concepts/", "threads/"},
     "only search last month": {"reference/", "quickstart/", "why/timeframes/", "langchain/"},
     "filter by metadata": {"reference/", "langchain/", "llamaindex/", "why/filters/"},
-    "summarise old conversations": {"change/", "why/tidying/"},
+    "summarise old conversations": {"change/", "why/jobs/"},
     "some things matter more than others": {"concepts/", "reference/", "quickstart/", "why/reader/"},
     "is it better than chroma or pinecone": {"why-not/vector-store/", "benchmarks/"},
     "does it work in german or chinese": {"faq/", "why/text-search/", "reference/", "why/vectors/"},
