@@ -80,7 +80,7 @@ HELD_OUT = {
     "upgrade without stopping my app": {"production/", "why/store/", "versions/"},
     "do I lose messages when postgres crashes": {"production/", "why/jobs/", "why/store/", "concepts/", "threads/"},
     "only search last month": {"reference/", "quickstart/", "why/timeframes/", "langchain/"},
-    "filter by metadata": {"reference/", "langchain/", "llamaindex/", "why/filters/"},
+    "filter by metadata": {"reference/", "langchain/", "llamaindex/", "why/recall/"},
     "summarise old conversations": {"change/", "why/jobs/"},
     "some things matter more than others": {"concepts/", "reference/", "quickstart/", "why/reader/"},
     "is it better than chroma or pinecone": {"why-not/vector-store/", "benchmarks/"},
