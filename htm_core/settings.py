@@ -150,7 +150,7 @@ class Settings(BaseModel):
     )
     models: str | None = Field(
         default=None,
-        description="the chat model of the plugs that are worth it, where a memory names none; docs/why/plugs.md",
+        description="the chat model of the plugs that are worth it, where a memory names none; docs/why/questions.md",
     )
     timezone: str | None = Field(default=None, description="IANA zone of timeframes; None is the machine's")
     week_start: Literal["monday", "sunday"] = "monday"

@@ -91,7 +91,7 @@ HELD_OUT = {
     "create an access token for the server": {"http/", "mcp/"},
     "move one customer to their own database": {"cells/"},
     "cursor and vs code": {"mcp/"},
-    "use a reranker": {"reference/", "why/plugs/", "langchain/"},
+    "use a reranker": {"reference/", "why/questions/", "langchain/"},
 }
 # Words and questions that newcomers typed later. Pages have headings in these words, so an answer is among the first three.
 NEWCOMERS = {
