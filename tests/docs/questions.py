@@ -68,7 +68,7 @@ HELD_OUT = {
     "which python versions work": {"versions/"},
     "first call takes ages": {"recipes/serverless/", "production/", "why/latency/", "recipes/fastapi/"},
     "charts of how slow it is": {"telemetry/"},
-    "hide credit card numbers before saving": {"faq/", "change/", "why/redaction/"},
+    "hide credit card numbers before saving": {"faq/", "change/", "why/erasure/"},
     "a web page tricks my agent": {"change/", "why/trust/", "security/"},
     "look at what is stored in a browser": {"inspector/"},
     "curl example": {"http/"},
