@@ -1,6 +1,6 @@
 """What people ask of the search of the docs, in their own words, and the pages one of which must be found.
 
-`docs/why/docs-site.md` has what was measured with them.
+`docs/why/project.md` has what was measured with them.
 """
 
 # What newcomers asked first. Some pages have titles in these words.
