@@ -17,25 +17,25 @@ class Costs:
     Times of a processor are those of the two cores that all pages of docs/why were measured on.
     """
 
-    # docs/why/latency.md, "What a recall in one conversation costs": python -m benchmarks.conversation --locomo locomo10.json
+    # docs/why/latency.md, "A recall in one conversation": python -m benchmarks.conversation --locomo locomo10.json
     recall_cpu_ms: float = 6.1  # of the server, hybrid, in a memory of 680 messages
-    # docs/why/latency.md, "One message for what is written": python -m benchmarks.writing --nodes 20000 --blocks 3 --calls 50
-    # Of the server, embedding queued, by a process that has the user's working memory. The check of docs/why/growth.md found 2.6.
+    # docs/why/latency.md, "What is written": python -m benchmarks.writing --nodes 20000 --blocks 3 --calls 50
+    # Of the server, embedding queued, by a process that has the user's working memory. The check of docs/why/scale.md found 2.6.
     remember_cpu_ms: float = 3.47
-    # docs/why/growth.md, "Checked": python -m benchmarks.growth --check 100000. More, where the process reads the user's working
+    # docs/why/scale.md, "The check": python -m benchmarks.growth --check 100000. More, where the process reads the user's working
     # memory first: it is new to the user, or begins a conversation.
     meet_cpu_ms: float = 1.4
     # docs/why/latency.md, the same section, `remember_many` with vectors, of the server: what storing a vector and its job's end
     # cost, and a little more
     store_vector_cpu_ms: float = 1.78
-    # docs/why/growth.md: python -m benchmarks.sizes --nodes 10000 100000 1000000 --shape one
+    # docs/why/scale.md: python -m benchmarks.sizes --nodes 10000 100000 1000000 --shape one
     bytes_a_memory: float = 4_991.0  # on the disk, with all indexes
     hnsw_bytes_a_memory: float = 1_169.0  # of these, the index of vectors
     # docs/why/jobs.md, "Whose turn it is": python -m benchmarks.first_minute --jobs 100000, 20 to 30 vectors a second on two cores
     embed_cpu_ms: float = 40.0
     # docs/why/latency.md, the table of all verbs: python -m benchmarks.latency --nodes 10000 100000, without embedding the question
     recall_p95_ms: float = 11.1  # hybrid, with nobody else
-    # docs/why/replicas.md, lag 0: python -m benchmarks.replicas --pairs 10000
+    # docs/why/scale.md, lag 0: python -m benchmarks.replicas --pairs 10000
     read_by_replica: float = 0.72  # of reads right after a write of the same process; the primary answers the others
 
 
@@ -53,9 +53,7 @@ class Use:
     )
     peak: float = 3.0  # the busiest hour, as a multiple of the mean
     warm_hours: float = 4.0  # for so long what somebody has used should stay in memory
-    index_share: float = (
-        1.0  # of the index of vectors, in memory; 0.3 with binary quantization (docs/why/quantization.md)
-    )
+    index_share: float = 1.0  # of the index of vectors, in memory; 0.3 with binary quantization (docs/why/vectors.md)
 
     def turns_a_second(self, users: float) -> float:
         """Turns in the busiest hour."""

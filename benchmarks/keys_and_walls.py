@@ -1,4 +1,4 @@
-"""What a second unique index costs, and what a policy does to GIN: docs/why/nodes-and-mentions.md and docs/why/tenants.md.
+"""What a second unique index costs, and what a policy does to GIN: docs/why/nodes-and-mentions.md and docs/why/walls.md.
 
 python -m benchmarks.keys_and_walls
 """

@@ -74,7 +74,7 @@ class Settings(BaseModel):
     )
     worker_batch: int = Field(default=256, ge=1, description="jobs claimed at once")
     tidy: tuple[Literal["profile", "merge", "summarize"], ...] = Field(
-        default=("profile",), description="what the worker tidies by itself; docs/why/tidying.md says what each does"
+        default=("profile",), description="what the worker tidies by itself; docs/why/jobs.md says what each does"
     )
     model_rates: tuple[tuple[str, Annotated[float, Field(gt=0)]], ...] = Field(
         default=(), description="calls a minute that all workers together make of the models whose names begin so"
@@ -98,7 +98,7 @@ class Settings(BaseModel):
         default=True, description="bring the schema up to date on first use, where the login may"
     )
     user_walls: bool = Field(
-        default=False, description="a wall between the users of a tenant in PostgreSQL too; docs/why/user-walls.md"
+        default=False, description="a wall between the users of a tenant in PostgreSQL too; docs/why/walls.md"
     )
     user_walls_key: SecretStr | None = Field(
         default=None, description="what signs claims of users; None: it is read as the owner"
@@ -150,7 +150,7 @@ class Settings(BaseModel):
     )
     models: str | None = Field(
         default=None,
-        description="the chat model of the plugs that are worth it, where a memory names none; docs/why/plugs.md",
+        description="the chat model of the plugs that are worth it, where a memory names none; docs/why/questions.md",
     )
     timezone: str | None = Field(default=None, description="IANA zone of timeframes; None is the machine's")
     week_start: Literal["monday", "sunday"] = "monday"

@@ -16,7 +16,7 @@ from ..types import Recall
 T = TypeVar("T")
 
 SENT_AT_ONCE = 3  # so many messages of one person, one right after the other, are asked as one at most
-RANK_CONSTANT = 10  # added to a place before its inverse counts: docs/why/follow-ups.md
+RANK_CONSTANT = 10  # added to a place before its inverse counts: docs/why/questions.md
 
 
 def in_full(question: str, earlier: Sequence[SaidBefore]) -> str:

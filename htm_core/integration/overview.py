@@ -1,7 +1,7 @@
 """What memory has for a message of a chat: the hits of a recall, a conversation as a whole, what is known of the user, or nothing.
 
 "What did we talk about last time?" is answered by the turns of that conversation in their order, "What do you know about me?" by
-what the user said of themselves, and "ok" by nothing. docs/why/overview.md has what is taken for such a message, and how often.
+what the user said of themselves, and "ok" by nothing. docs/why/questions.md has what is taken for such a message, and how often.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def estimate(text: str) -> int:
 
     One token each for: six letters of a word, three digits, four characters of white space (a single space is free), two
     letters of two bytes (Cyrillic, Greek, Arabic, Hebrew), and any other character. Measured against o200k_base in
-    docs/why/context.md.
+    docs/why/working-memory.md.
     """
     return sum(_COST[piece.lastgroup](piece.end() - piece.start()) for piece in _PIECE.finditer(text))
 

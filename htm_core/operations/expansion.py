@@ -50,7 +50,7 @@ def best_of(recalls: Sequence[Recall], others: Sequence[Recall] = (), *, limit: 
     `recalls` are of the question itself, or of its parts, of which the first one's recall is kept in everything else; `others` are
     of other questions for it. Worth is relevance, which compares between questions, and score together; what
     another question found counts a little less, since it may be beside the point. A hit gets the score of its place, as if one
-    search had found them all. Measured in docs/why/plugs.md.
+    search had found them all. Measured in docs/why/questions.md.
     """
     everything = [*recalls, *others]
     if len(everything) == 1:

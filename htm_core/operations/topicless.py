@@ -1,7 +1,7 @@
 """Recognise messages that name no topic, so that no search answers them: "What did we talk about last time?".
 
 A message is compared with a few examples of each kind, by the embedded model; without its files every message is searched for.
-docs/why/overview.md has how often that is right.
+docs/why/questions.md has how often that is right.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where the tables of a schema live that Citus distributes, and how a process reaches them. Why: docs/why/citus.md.
+"""Where the tables of a schema live that Citus distributes, and how a process reaches them. Why: docs/why/scale.md.
 
 Such a schema has its tables in another one, called as it is with `_tables` behind: all of them on one node, which Citus
 chooses and can change. A process connects to that node and uses the shards there, which are ordinary tables, through views

@@ -1,4 +1,4 @@
-"""Locks that a transaction holds until it ends, on things that may have no row of their own yet. Why rows: docs/why/locks.md."""
+"""Locks that a transaction holds until it ends, on things that may have no row of their own yet. Why rows: docs/why/store.md."""
 
 from __future__ import annotations
 

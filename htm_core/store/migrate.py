@@ -1,7 +1,7 @@
 """Brings a database to this version's schema, in one transaction.
 
 Tables, indexes, policies and types come from `migrations/`: numbered files, each applied once, never edited after their release.
-Functions, views and triggers come from `functions/`: applied again whenever their text changed. docs/why/upgrades.md says how
+Functions, views and triggers come from `functions/`: applied again whenever their text changed. docs/why/store.md says how
 an upgrade goes.
 """
 
@@ -158,7 +158,7 @@ def _migrate_distributed(
     """Apply what is pending to a schema that Citus distributes; `connection` may be to any of its nodes.
 
     Migrations are applied to ordinary tables on the coordinator, before Citus distributes them, or after it has brought them
-    back; functions on the node where the tables live. docs/why/citus.md says why.
+    back; functions on the node where the tables live. docs/why/scale.md says why.
     """
     placement = citus.find_placement(connection, schema)
     saved: list[str] = []

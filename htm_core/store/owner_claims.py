@@ -1,4 +1,4 @@
-"""Claims: for which owners a transaction works, signed, so that the wall between users can ask. Why: docs/why/user-walls.md."""
+"""Claims: for which owners a transaction works, signed, so that the wall between users can ask. Why: docs/why/walls.md."""
 
 from __future__ import annotations
 

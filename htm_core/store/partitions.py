@@ -1,4 +1,4 @@
-"""The table of vectors in partitions by tenant, each with an HNSW index of its own: docs/why/partitions.md says when it pays."""
+"""The table of vectors in partitions by tenant, each with an HNSW index of its own: docs/why/vectors.md says when it pays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HNSW indexes of the signs of vectors' numbers, one bit each, and back: docs/why/quantization.md says when it pays."""
+"""HNSW indexes of the signs of vectors' numbers, one bit each, and back: docs/why/vectors.md says when it pays."""
 
 from __future__ import annotations
 

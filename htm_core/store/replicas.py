@@ -1,4 +1,4 @@
-"""Reading from physical replicas: which of a process's reads they may answer, and when they are left. docs/why/replicas.md.
+"""Reading from physical replicas: which of a process's reads they may answer, and when they are left. docs/why/scale.md.
 
 An answer is never older than what this process last wrote, nor than `Settings.read_max_lag`. Both are positions in the primary's
 write-ahead log, in bytes: that of each commit comes back with the commit, and the primary's own is asked for now and then. A

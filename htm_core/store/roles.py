@@ -1,4 +1,4 @@
-"""The three roles of an installation: its owner, its application and its workers. docs/why/roles.md says why they are its own.
+"""The three roles of an installation: its owner, its application and its workers. docs/why/walls.md says why they are its own.
 
 The SQL of this package names them `htm_owner`, `htm_app` and `htm_worker`. An installation has its own roles in their place,
 because the roles of PostgreSQL belong to the whole server: two databases with the same roles would share their logins too.

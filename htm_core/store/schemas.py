@@ -1,4 +1,4 @@
-"""The two schemas of an installation, ours and the extension's, and who may create in them. Why: docs/why/search-path.md.
+"""The two schemas of an installation, ours and the extension's, and who may create in them. Why: docs/why/walls.md.
 
 A call on a search path takes the function that fits its arguments best, wherever on the path it is. So a path has only schemas in
 which nobody else may create: that of the product, and PostgreSQL's own, which is always on it. What the extension has is named
@@ -30,7 +30,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_$-]*")
 
 
 def search_path(schema: str) -> str:
-    """The product's schema, in which nobody else may create, and temporary tables last; docs/why/search-path.md says why."""
+    """The product's schema, in which nobody else may create, and temporary tables last; docs/why/walls.md says why."""
     return f'"{schema}", pg_temp'
 
 

@@ -10,7 +10,7 @@ from .findings import Finding
 from .indexes import LARGEST_HALVES, LEAST_BUILD_BYTES, THRESHOLD, graph_bytes
 from .queries import load
 
-# Below this nothing was gained by partitions: docs/why/partitions.md.
+# Below this nothing was gained by partitions: docs/why/vectors.md.
 SHARED_INDEX = 1_000_000
 LARGE_TENANT = 10_000
 PARTITIONS = 16

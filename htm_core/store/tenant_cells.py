@@ -1,4 +1,4 @@
-"""In which cell each transaction of a tenant runs, as this process knows it. docs/why/cells.md.
+"""In which cell each transaction of a tenant runs, as this process knows it. docs/why/scale.md.
 
 `cell_directory` makes and drops cells, as the owner; this follows what the directory says, as everybody who serves verbs.
 """

@@ -1,4 +1,4 @@
-"""Moves a tenant from one cell into another while it reads and writes. docs/why/cells.md says how, and why nothing is lost.
+"""Moves a tenant from one cell into another while it reads and writes. docs/why/scale.md says how, and why nothing is lost.
 
 Each step is committed before the next begins, and a move that was interrupted goes on where it was:
 

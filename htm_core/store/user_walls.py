@@ -1,4 +1,4 @@
-"""The wall between the users of each tenant, as a process knows it: whether it is up, and the key. docs/why/user-walls.md.
+"""The wall between the users of each tenant, as a process knows it: whether it is up, and the key. docs/why/walls.md.
 
 `owner_claims` says what is signed with the key.
 """

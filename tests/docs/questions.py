@@ -1,6 +1,6 @@
 """What people ask of the search of the docs, in their own words, and the pages one of which must be found.
 
-`docs/why/docs-site.md` has what was measured with them.
+`docs/why/project.md` has what was measured with them.
 """
 
 # What newcomers asked first. Some pages have titles in these words.
@@ -10,7 +10,7 @@ EARLIER = {
     "local model without internet ollama": {"recipes/ollama/"},
     "import my chatgpt history": {"moving-in-files/", "migrate/chatgpt-claude/"},
     "obsidian vault": {"moving-in-files/", "migrate/obsidian/"},
-    "keep customers apart tenants": {"recipes/saas/", "security/", "why/tenants/"},
+    "keep customers apart tenants": {"recipes/saas/", "security/", "why/walls/"},
     "claude code remember sessions": {"mcp/", "migrate/coding-agents/", "moving-in-files/"},
     "why is my message not found by meaning": {"found-later/"},
     "backup and restore": {"production/", "cli/", "reference/", "api/memory/", "upgrades/"},
@@ -29,7 +29,7 @@ EARLIER = {
 
 # How the search ranks, and words of pages, were chosen by these thirty.
 TUNED = {
-    "stop one user seeing another user's data": {"security/", "why/user-walls/", "quickstart/", "recipes/saas/"},
+    "stop one user seeing another user's data": {"security/", "why/walls/", "quickstart/", "recipes/saas/"},
     "user moved to a new city old answer": {"change/", "quickstart/"},
     "restore from backup": {"production/", "reference/", "cli/"},
     "different vector dimensions error after changing embedding model": {"production/", "cli/", "reference/"},
@@ -52,11 +52,11 @@ TUNED = {
     "one fact for everybody in the company": {"recipes/saas/", "concepts/", "reference/"},
     "my prompt is getting too long": {"langchain/", "why-not/longer-window/", "llamaindex/", "concepts/"},
     "insert thousands of entries quickly": {"faq/", "reference/", "moving-in/", "moving-in-files/", "migrate/tables/"},
-    "async await in a web server": {"recipes/fastapi/", "reference/", "why/async/"},
+    "async await in a web server": {"recipes/fastapi/", "reference/", "why/deadlines/"},
     "how to set up a rag over my documents": {"reference/", "llamaindex/", "langchain/"},
     "what is a hive mind": {"hive/", "notebooks/05_hive_mind/"},
-    "how much memory and disk does it need": {"faq/", "scaling/", "why/growth/", "production/"},
-    "stored twice, duplicates": {"change/", "concepts/", "why/nodes-and-mentions/", "why/tidying/"},
+    "how much memory and disk does it need": {"faq/", "scaling/", "why/scale/", "production/"},
+    "stored twice, duplicates": {"change/", "concepts/", "why/nodes-and-mentions/", "why/jobs/"},
     "timeout waiting for the database": {"production/", "why/deadlines/", "threads/", "reference/"},
     "keep langgraph checkpoints too": {"threads/", "migrate/langgraph/", "langchain/", "langgraph-store/"},
 }
@@ -68,20 +68,20 @@ HELD_OUT = {
     "which python versions work": {"versions/"},
     "first call takes ages": {"recipes/serverless/", "production/", "why/latency/", "recipes/fastapi/"},
     "charts of how slow it is": {"telemetry/"},
-    "hide credit card numbers before saving": {"faq/", "change/", "why/redaction/"},
-    "a web page tricks my agent": {"change/", "why/trust/", "security/", "why/fence/"},
+    "hide credit card numbers before saving": {"faq/", "change/", "why/erasure/"},
+    "a web page tricks my agent": {"change/", "why/trust/", "security/"},
     "look at what is stored in a browser": {"inspector/"},
     "curl example": {"http/"},
     "aws lambda": {"recipes/serverless/"},
     "build a web chat interface": {"recipes/streamlit/", "recipes/fastapi/"},
     "load an excel sheet": {"migrate/tables/", "moving-in-files/"},
     "prepared statement errors with pgbouncer": {"production/"},
-    "send reads to a standby": {"production/", "scaling/", "why/replicas/"},
-    "upgrade without stopping my app": {"production/", "why/upgrades/", "versions/"},
+    "send reads to a standby": {"production/", "scaling/", "why/scale/"},
+    "upgrade without stopping my app": {"production/", "why/store/", "versions/"},
     "do I lose messages when postgres crashes": {"production/", "why/jobs/", "why/store/", "concepts/", "threads/"},
-    "only search last month": {"reference/", "quickstart/", "why/timeframes/", "langchain/"},
-    "filter by metadata": {"reference/", "langchain/", "llamaindex/", "why/filters/"},
-    "summarise old conversations": {"change/", "why/tidying/"},
+    "only search last month": {"reference/", "quickstart/", "why/times/", "langchain/"},
+    "filter by metadata": {"reference/", "langchain/", "llamaindex/", "why/recall/"},
+    "summarise old conversations": {"change/", "why/jobs/"},
     "some things matter more than others": {"concepts/", "reference/", "quickstart/", "why/reader/"},
     "is it better than chroma or pinecone": {"why-not/vector-store/", "benchmarks/"},
     "does it work in german or chinese": {"faq/", "why/text-search/", "reference/", "why/vectors/"},
@@ -91,7 +91,7 @@ HELD_OUT = {
     "create an access token for the server": {"http/", "mcp/"},
     "move one customer to their own database": {"cells/"},
     "cursor and vs code": {"mcp/"},
-    "use a reranker": {"reference/", "why/plugs/", "langchain/"},
+    "use a reranker": {"reference/", "why/questions/", "langchain/"},
 }
 # Words and questions that newcomers typed later. Pages have headings in these words, so an answer is among the first three.
 NEWCOMERS = {
@@ -319,7 +319,7 @@ ANSWERED = {
     "rag with memory": {"faq/", "langchain/"},
     "token budget": {"faq/", "langchain/", "quickstart/"},
     "recall with filters": {"llamaindex/", "reference/"},
-    "time based queries": {"concepts/", "faq/", "reference/", "why/timeframes/"},
+    "time based queries": {"concepts/", "faq/", "reference/", "why/times/"},
     "forget a fact": {"change/", "quickstart/"},
     "facts that expire": {"change/"},
     "contradicting statements": {"change/", "cli/"},

@@ -36,7 +36,7 @@ LAST_MINUTE = datetime(2026, 11, 20, 23, 58)  # a Friday
 INSTANT = timedelta(microseconds=1)
 NOW = "now"
 OPEN = "open"
-PAGE = Path(__file__).parents[2] / "docs" / "why" / "timeframes.md"
+PAGE = Path(__file__).parents[2] / "docs" / "why" / "times.md"
 
 # What is written, when it begins, when it is over.
 TABLE = [

@@ -1,7 +1,7 @@
 """Recognise a question that leans on what was said before it, and write what it is about: "and the other one?", "I mean hers".
 
 Alone such a question has hardly a word that a search could go by: what it is about was named in an earlier question. It reads
-English. docs/why/follow-ups.md has how often that helps.
+English. docs/why/questions.md has how often that helps.
 """
 
 from __future__ import annotations

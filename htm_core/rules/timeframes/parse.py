@@ -1,6 +1,6 @@
 """Reading a timeframe in words, dates or datetimes as windows of time.
 
-`docs/why/timeframes.md` says what each phrase means, and why. A timeframe that is not understood raises `InvalidInput`;
+`docs/why/times.md` says what each phrase means, and why. A timeframe that is not understood raises `InvalidInput`;
 only None means no filter.
 """
 

@@ -1,6 +1,6 @@
 """The embedded PostgreSQL of a home: started by the first process, shared by all, stopped after the last one.
 
-`docs/why/embedded-postgres.md` says why it is done this way.
+`docs/why/store.md` says why it is done this way.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 --
 -- What is removed from a file, or gets other argument types, another return type or other argument names, is dropped here, as
 -- `drop function if exists NAME(TYPES);`: "create or replace" would leave the old one beside the new. Dropped is only what
--- no process that may still run calls: see docs/why/upgrades.md. A function whose return type or argument names changed, and
+-- no process that may still run calls: see docs/why/store.md. A function whose return type or argument names changed, and
 -- which is defined again further on, is dropped and made anew each time this file changes (write_entries takes more arguments).
 -- A function that functions of the language sql call is dropped with `cascade`: all files are applied again after this one.
 

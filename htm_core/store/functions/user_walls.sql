@@ -1,4 +1,4 @@
--- The second wall, between the users of a tenant: policies by owner, and the signed claim that they ask. docs/why/user-walls.md says why.
+-- The second wall, between the users of a tenant: policies by owner, and the signed claim that they ask. docs/why/walls.md says why.
 --
 -- A transaction says for which owners it works by the setting htm.claim: a signature (HMAC-SHA-256 in 64 hexadecimal digits) and then a
 -- JSON object with `tenant`, `backend`, `started`, `owners` and `prefixes`. `backend` and `started` are the process and the beginning of this

@@ -1,4 +1,4 @@
-/* The worker of the search: the theme's own, asked in another way. docs/why/docs-site.md says why, and what it brings.
+/* The worker of the search: the theme's own, asked in another way. docs/why/project.md says why, and what it brings.
  *
  * The theme finds every word that begins as a typed one does, and everyday words count like others. Here everyday words of a
  * question are left out, the others are compared by their stems, a word counts less in a long section, a section counts by how
