@@ -90,6 +90,6 @@ def test_each_guide_to_move_has_lines_of_before_and_after() -> None:
 
 def test_the_chat_in_streamlit_shows_the_question_and_the_answer(outcomes: dict[str, Any]) -> None:
     *said, (where, known) = outcomes["streamlit: shown"]
-    assert said == [["user", "My boat lies at pier seven."], ["assistant", "Noted."]]
+    assert said == [["user", "I live on a boat at pier seven."], ["assistant", "Noted."]]
     assert where == "page"
-    assert '"My boat lies at pier seven."' in known
+    assert '"I live on a boat at pier seven."' in known

@@ -18,7 +18,7 @@ def cache_resource(function: Any) -> Any:
 
 
 def chat_input(placeholder: str) -> str:
-    return "My boat lies at pier seven."
+    return "I live on a boat at pier seven."
 
 
 @contextmanager
