@@ -48,14 +48,14 @@ _log = logging.getLogger("htm.worker")
 
 
 class QuantizationChoice(StrEnum):
-    """How vectors are indexed: by the signs of their numbers, or by the numbers."""
+    """The ways to index vectors: by the signs of their numbers, or by the numbers."""
 
     BINARY = "binary"
     NONE = "none"
 
 
 class UserWalls(StrEnum):
-    """What is wanted of the wall between users."""
+    """The settings of the wall between users."""
 
     ON = "on"
     OFF = "off"
@@ -184,7 +184,7 @@ def _tell_backlog(runtime: Runtime) -> None:
 
 
 def describe_backlog(backlog: Sequence[PendingJobs]) -> str:
-    """How many jobs wait in each lane, and for how long the oldest has; "" where none do."""
+    """Return how many jobs wait in each lane, and for how long the oldest has; "" if none do."""
     return "; ".join(_describe_lane(each) for each in backlog if each.pending)
 
 

@@ -1,4 +1,4 @@
-"""What `htm demo` and `htm ask` answer to a question. The second imports nothing of the first."""
+"""Answers of `htm demo` and `htm ask` to a question. The second imports nothing of the first."""
 
 from __future__ import annotations
 

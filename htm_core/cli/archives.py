@@ -30,7 +30,7 @@ _UNPACKED_SAFELY = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the others unpa
 
 
 class Unpacking:
-    """How much is still to be unpacked from one archive."""
+    """Total of what was unpacked from one archive."""
 
     def __init__(self, name: str) -> None:
         self.name, self.total = name, 0
@@ -125,5 +125,5 @@ class Archive:
 
 
 def is_archive(head: bytes) -> bool:
-    """Whether a file is a zip archive, by its first bytes."""
+    """True if a file is a zip archive, by its first bytes."""
     return head.startswith((b"PK\x03\x04", b"PK\x05\x06"))

@@ -45,7 +45,7 @@ def export(
 
 
 def is_backup_file(file: Path) -> bool:
-    """Whether a file is a backup, by its first line. A pipe can be read only once, so it is never looked into."""
+    """True if a file is a backup, by its first line. A pipe can be read only once, so it is never looked into."""
     if not file.is_file():
         return False
     try:

@@ -27,7 +27,7 @@ class ChangeAction(StrEnum):
 
 
 def _both(each: Supersession) -> Text:
-    """What holds now, what held before, and why."""
+    """Return what holds now, what held before, and why."""
     return Text.assemble(
         printable(each.newer.content), ("\nformerly: ", "dim"), printable(each.older.content),
         (f"\n{printable(each.reason)}", "dim"),

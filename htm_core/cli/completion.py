@@ -1,4 +1,4 @@
-"""What the Tab key makes of a word that names something stored: an id, a key, a session, a robot.
+"""Completions by the Tab key of a word that names something stored: an id, a key, a session, a robot.
 
 Whoever presses it waits, and sees whatever is printed: so the server has little time, nothing is made or changed, and what fails
 is silent. Names and texts are anybody's, and a shell may evaluate what it is given: nothing is shown that means something to one.
@@ -65,7 +65,7 @@ def robots(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
 
 
 def _found(ctx: typer.Context, incomplete: str, *kinds: CompletionKind) -> list[tuple[str, str]]:
-    """What begins so, in the time that there is; nothing for whatever goes wrong."""
+    """Return the completions that are read within the time limit; none if anything goes wrong."""
     given, found = dict(ctx.params), list[tuple[str, str]]()
     asking = threading.Thread(target=_ask, args=(given, incomplete, kinds, found), daemon=True)
     with _silence():

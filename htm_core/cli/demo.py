@@ -138,7 +138,7 @@ def recall_question(memory: Memory, question: Question, *, robot: str, limit: in
 
 
 def _answering(name: str) -> Callable[[Memory, str, Recall], str]:
-    """What lets the model of this name answer a question, shown what was recalled for it; nothing of it is remembered."""
+    """Return a function by which this model answers a question from what was recalled for it; nothing of it is remembered."""
     with needs_agents("htm demo --model"):
         from ..models.chat_models import explained
         from .chat.models import chat_model

@@ -73,7 +73,7 @@ def _database(common: CommonOptions) -> list[Finding]:
 
 
 def _cells(common: CommonOptions, home: Database) -> list[Finding]:
-    """How many cells there are, and what is not well in those besides home."""
+    """Return the names of the cells as one finding, and what is not well in those besides home."""
     others = home.cells()[1:]
     names = ", ".join(["home", *(each.cell for each in others)])
     found = [Finding("cells", "well", names)]

@@ -165,7 +165,7 @@ def _by_kind(runs: dict[str, list[Evaluated]], *, limit: int) -> Table:
 
 
 def _comparison(before: Sequence[Evaluated], after: Sequence[Evaluated]) -> str:
-    """How many questions are answered better and worse, by the place of the first right hit."""
+    """Say how many questions are answered better and worse, by the place of the first right hit."""
     gains = [new.measures["mrr"] - old.measures["mrr"] for old, new in zip(before, after, strict=True)]
     better, worse = sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)
     p = sign_test(better, worse)

@@ -106,7 +106,7 @@ def _is_at_work(thread: threading.Thread) -> bool:
 
 
 def completing() -> bool:
-    """Whether a shell asks this process what a word may become, for one press of the Tab key."""
+    """True if a shell asks this process for the completions of a word, for one press of the Tab key."""
     return "_HTM_COMPLETE" in os.environ
 
 

@@ -42,7 +42,7 @@ class ExportFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedMentions:
-    """What an export wrote: where, in which form, and how many mentions."""
+    """Result of an export: where it was written, in which form, and how many mentions."""
 
     path: str
     format: str

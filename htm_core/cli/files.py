@@ -22,7 +22,7 @@ Place = Annotated[Path, typer.Argument(metavar="PATH", help="A file, or a folder
 
 
 def _left_out(loaded: Loaded) -> str:
-    """What of a note was not understood."""
+    """Return what of a note was not understood, as words to append; "" if all was."""
     return f": not understood: {', '.join(loaded.left_out)}" if loaded.left_out else ""
 
 

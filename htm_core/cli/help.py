@@ -1,4 +1,4 @@
-"""What --help prints: plain lines of at most 80 columns that fit a screen, with examples at the end."""
+"""Text of --help: plain lines of at most 80 columns that fit a screen, with examples at the end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CLAUSE = re.compile(r"(?=[,;:.]\s|\s\()")
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What an option takes: its name in the help, empty for a flag, and its range or its choices."""
+    """Value of an option: its name in the help, empty for a flag, and its range or its choices."""
 
     metavar: str = ""
     limits: str | None = None
@@ -143,7 +143,7 @@ def _variable(parameter: Any) -> str | None:
 
 
 def values_of(signature: inspect.Signature) -> dict[str, Value]:
-    """What each option of a command takes, by its name, read off the annotations: typer's own classes change between versions."""
+    """Return the values of a command's options by name, read off the annotations: typer's own classes change between versions."""
     return {name: _value_of(name, each.annotation) for name, each in signature.parameters.items()}
 
 

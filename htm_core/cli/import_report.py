@@ -1,4 +1,4 @@
-"""What `htm import` says when it is done: for each source what became of its turns, and what was not understood."""
+"""Report of `htm import` when it is done: for each source what became of its turns, and what was not understood."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `htm import` is given: a file, an archive, a folder or stdin, each read as one source of turns."""
+"""Sources of `htm import`: a file, an archive, a folder or stdin, each read as one source of turns."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FOLDER_PATTERN = ("**", "*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """What was read of a file; `drafts` returns its turns from the beginning, each time it is called.
+    """Result of reading a file; `drafts` returns its turns from the beginning, each time it is called.
 
     `conversations` say what of them holds now, where they have branches. `sessions` is how many there are, `titles` are those of
     the first few, `reasons` counts what was left out, and `examples` are the first places of each reason.
@@ -132,7 +132,7 @@ def source(name: str, parts: Sequence[Part]) -> Source:
 
 
 def _of_user(part: Part, user: str, skip: OnSkip) -> Opened:
-    """What an export of several users' memories has of one of them."""
+    """Open a part; of an export of several users' memories, read those of one user only."""
     format, found = part(skip)
     return format, _only(found, user, skip) if format == mem0.FORMAT else found
 
@@ -152,7 +152,7 @@ def _part(file: Path, *, name: str, format: str, longest: int) -> Part:
 
 
 def _kept_part(content: bytes, *, name: str, format: str, longest: int) -> Part:
-    """What was read at once, and is kept for the second time."""
+    """Return a part that is read at once, and kept for the second time."""
     transcript = read(content, name=name, format=format, attach=attach_files, longest=longest)
     return lambda skip: (transcript.format, _told(transcript, skip))
 

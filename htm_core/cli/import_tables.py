@@ -32,7 +32,7 @@ MAGIC = b"PAR1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableOptions:
-    """What is said of a table: which column holds which field, and the time zone of times without an offset.
+    """Options of a table: which column holds which field, and the time zone of times without an offset.
 
     `longest` is the most characters of a text.
     """

@@ -145,7 +145,7 @@ def import_files(
 def _read_all(
     paths: Sequence[Path], *, format: Format, table: TableOptions, user: str | None, alone: bool
 ) -> tuple[list[Source], list[ImportedTranscript]]:
-    """What was read of files, and a report for each that is nothing that is understood; raises its error if that is all."""
+    """Read files; return their sources, and a report for each that was not understood; raises its error if that is all."""
     sources, failed, errors = list[Source](), list[ImportedTranscript](), list[InvalidInput]()
     for path in paths:
         try:
@@ -254,12 +254,12 @@ def _remember(memory: Memory, source: Source, new: Sequence[Draft], changed: Seq
 
 
 def is_own_palace(path: Path) -> bool:
-    """Whether a path is a folder that `htm palace export` wrote."""
+    """True if a path is a folder that `htm palace export` wrote."""
     return path.is_dir() and (path / "palace.yaml").is_file() and (path / "rooms").is_dir()
 
 
 def is_notes(path: Path) -> bool:
-    """Whether a path is a folder of Markdown files, such as a vault of Obsidian, or one such file."""
+    """True if a path is a folder of Markdown files, such as a vault of Obsidian, or one such file."""
     if is_markdown(path.name):
         return path.is_file()
     return (

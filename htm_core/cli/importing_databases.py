@@ -36,7 +36,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be impor
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """What of a database is imported, and where its documents go."""
+    """Choice of what is imported from a database, and where its documents go."""
 
     tables: Sequence[str]
     kinds: Sequence[str]

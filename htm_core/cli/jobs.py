@@ -25,7 +25,7 @@ class JobAction(StrEnum):
 
 
 class Kind(StrEnum):
-    """What a job makes."""
+    """The kinds of jobs, by what they make."""
 
     embed = "embed"
     tag = "tag"

@@ -43,7 +43,7 @@ class Column(Generic[T]):
     exact: bool = False
 
     def cell(self, row: T) -> Text:
-        """What a table shows of a row, without control characters."""
+        """Return what a table shows of a row, without control characters."""
         if self.shown is not None:
             found = self.shown(row)
             return found if isinstance(found, Text) else printable(found)

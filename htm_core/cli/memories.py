@@ -54,7 +54,7 @@ Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Make its vector at
 
 
 class Mode(StrEnum):
-    """What is searched."""
+    """The ways to search."""
 
     hybrid = "hybrid"
     vector = "vector"
@@ -291,7 +291,7 @@ def _said_columns(names: Mapping[str, str]) -> list[Column[Mention]]:
 
 
 def session_names(memory: Memory, sessions: Sequence[str | None]) -> dict[str, str]:
-    """What sessions are called for people: by the title that is stored with them, else by their own names."""
+    """Return the names of sessions for people: the title that is stored with them, else their own names."""
     known = [each for each in sessions if each]
     return {session: found.title or session for session, found in titles_of(memory, known).items()}
 

@@ -149,7 +149,7 @@ class CommonOptions:
 
 
 def _cells() -> bool:
-    """Whether commands ask in which cell a tenant is."""
+    """True if commands ask in which cell a tenant is."""
     given = os.environ.get("HTM_CELLS", "").strip().lower()
     if given not in ("", "0", "1", "false", "true"):
         raise InvalidInput(f"expected HTM_CELLS to be 1 or 0, or not set, got {given!r:.40}")

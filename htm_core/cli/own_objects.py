@@ -17,12 +17,12 @@ _OWN = re.compile(r"[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*(\.\w+)*")
 
 
 def is_own(spec: str) -> bool:
-    """Whether it is written as an object of a module, and is no name that `Memory` knows, such as "ollama:gemma3"."""
+    """True if it is written as an object of a module, and is no name that `Memory` knows, such as "ollama:gemma3"."""
     return _OWN.fullmatch(spec) is not None and not is_named(spec)
 
 
 def is_there(spec: str) -> bool:
-    """Whether there is a module of that name. "OpenAIEmbeddings:ada" is written as an object, and names a model."""
+    """True if there is a module of that name. "OpenAIEmbeddings:ada" is written as an object, and names a model."""
     _look_here()
     try:
         return find_spec(spec.partition(":")[0]) is not None

@@ -72,7 +72,7 @@ class PalaceArguments:
         return self.room, self.drawer
 
     def most(self) -> int:
-        """How many are listed at most."""
+        """Return how many are listed at most."""
         return LISTED if self.limit is None else self.limit
 
 
@@ -201,7 +201,7 @@ def _register(palace: Palace, given: PalaceArguments) -> Registered:
 
 
 def _fetch(palace: Palace, given: PalaceArguments) -> str | None:  # noqa: ARG001 - as the others are called
-    """What an artifact says now. Nothing of it is stored, and nothing has to be registered."""
+    """Return what an artifact says now. Nothing of it is stored, and nothing has to be registered."""
     uri = uri_of(given.words[0])
     return fetcher_of(uri, tracker=given.tracker)(uri)
 

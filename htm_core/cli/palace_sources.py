@@ -1,4 +1,4 @@
-"""What `htm palace` fetches artifacts from: a folder, or a repository of a tracker by the address at which people read it.
+"""Sources of artifacts for `htm palace`: a folder, or a repository of a tracker by the address at which people read it.
 
 A token comes from the environment, by the names that the trackers' own programs have, and is sent only to the host that it is for:
 an address may come from a list that anybody has written.
@@ -19,7 +19,7 @@ from ..palace import Fetcher, FolderFetcher, GiteaFetcher, GitHubFetcher, GitLab
 
 
 class Tracker(StrEnum):
-    """What serves a repository."""
+    """The trackers that serve a repository."""
 
     gitea = "gitea"
     github = "github"
@@ -27,7 +27,7 @@ class Tracker(StrEnum):
 
 
 class Issues(StrEnum):
-    """Which issues are listed."""
+    """The issues that are listed."""
 
     all = "all"
     open = "open"

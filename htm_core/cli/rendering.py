@@ -88,7 +88,7 @@ def key_value_table(rows: Iterable[tuple[str, str]]) -> Table:
 
 
 def recall_notes(found: Recall) -> list[str]:
-    """What a reader should know about a recall besides its hits: other words or times were searched, or a part failed."""
+    """Return notes on a recall besides its hits: other words or times were searched, or a part failed."""
     when = found.timeframe and found.timeframe.note
     notes = [found.searched_note, when, found.corrections_note, found.degraded, found.fallback]
     return [note for note in notes if note]
@@ -100,7 +100,7 @@ def speaker(mention: Mention | None) -> str:
 
 
 def timings_line(found: Recall) -> str:
-    """How long the parts of a recall took, and which steps after the search changed something."""
+    """Return how long the parts of a recall took, and which steps after the search changed something."""
     spent, steps = found.timings, f"; then: {', '.join(found.steps)}" if found.steps else ""
     return f"{spent.embedding:.0f} ms for the embedding, {spent.sql:.0f} ms for the search{steps}"
 

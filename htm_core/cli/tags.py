@@ -33,7 +33,7 @@ class TagAction(StrEnum):
 
 
 class Drawing(StrEnum):
-    """How a tree is drawn."""
+    """The ways to draw a tree."""
 
     text = "text"
     mermaid = "mermaid"

@@ -19,7 +19,7 @@ from .rendering import local_time, make_table, printable, stdout_console
 
 
 class TidyingKind(StrEnum):
-    """What is tidied."""
+    """The kinds of tidying."""
 
     profile = "profile"
     merge = "merge"

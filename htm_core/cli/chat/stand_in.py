@@ -76,7 +76,7 @@ def answer_from(messages: Sequence[BaseMessage]) -> str:
 
 
 def _in_conversation(said: Sequence[BaseMessage], question: str, *, share: float) -> list[tuple[str, str]]:
-    """What people said in the shown part of the conversation that has this share of the question's words; newest first.
+    """Return what people said in the shown part of the conversation with this share of the question's words; newest first.
 
     Recall leaves it out, since a model sees it anyway.
     """

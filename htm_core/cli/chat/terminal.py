@@ -50,7 +50,7 @@ HELP = (
 
 @dataclass(slots=True)
 class Shown:
-    """What is shown below each answer."""
+    """Settings of what is shown below each answer."""
 
     recalled: bool = True
     working: bool = True
