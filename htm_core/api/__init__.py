@@ -1,1 +1,1 @@
-"""What an HTTP request and its answer look like, for the server and for the client."""
+"""Form of HTTP requests and their answers, for the server and for the client."""

@@ -74,32 +74,32 @@ class Parameter:
 
     @property
     def is_required(self) -> bool:
-        """Whether it must be given."""
+        """True if it must be given."""
         return self.default is inspect.Parameter.empty
 
     @property
     def is_list(self) -> bool:
-        """Whether it may be given several times in a query."""
+        """True if it may be given several times in a query."""
         return _mentions(self.type, list)
 
     @property
     def is_drafts(self) -> bool:
-        """Whether it is a list of drafts."""
+        """True if it is a list of drafts."""
         return bool(self.type == _list_of(draft_model()))
 
     @property
     def is_numbers(self) -> bool:
-        """Whether it is an object of numbers, each of which is checked."""
+        """True if it is an object of numbers, each of which is checked."""
         return self.is_json and Any not in get_args(_member(self.type, Mapping))
 
     @property
     def is_text(self) -> bool:
-        """Whether any text may be given."""
+        """True if any text may be given."""
         return self.type is Timeframe or _mentions(self.type, str)
 
     @property
     def is_json(self) -> bool:
-        """Whether it is a JSON object in a query."""
+        """True if it is a JSON object in a query."""
         return _mentions(self.type, Mapping)
 
 
@@ -195,7 +195,7 @@ def _refuse_many_names(given: Any, known: Collection[str]) -> None:
 
 
 def _is_left_out(route: Route, parameter: Parameter, value: Any) -> bool:
-    """Whether a value stands for an argument that is left out; never where that would change or destroy more."""
+    """True if a value stands for an argument that is left out; never where that would change or destroy more."""
     if parameter.is_required or value == []:
         return False
     if value is None:
@@ -263,7 +263,7 @@ def _is_callable(hint: Any) -> bool:
 
 
 def _mentions(hint: Any, wanted: Any) -> bool:
-    """Whether a type, or a member of a union, is of this kind."""
+    """True if a type, or a member of a union, is of this kind."""
     origin = get_origin(hint)
     if origin is Annotated:
         return _mentions(get_args(hint)[0], wanted)
@@ -429,7 +429,7 @@ def answer_type(route: Route) -> Any:
 
 @cache
 def answering(route: Route) -> TypeAdapter[Any]:
-    """What writes and reads the answers of a verb: tuples of one, since types in a tuple take settings."""
+    """Return the adapter for the answers of a verb: tuples of one, since types in a tuple take settings."""
     hint = answer_type(route)
     return TypeAdapter(tuple[hint], config=CONFIG)  # type: ignore[valid-type]  # in a tuple it may have settings
 
@@ -457,14 +457,14 @@ def read_value(kind: Any, value: Any) -> Any:
 
 
 def _message(kind: str, message: str) -> str:
-    """What pydantic says is wrong, and of half a character what to do."""
+    """Return what pydantic says is wrong, and for half a character what to do."""
     if kind == "json_invalid" and "hex escape" in message:
         return f"{message}: a lone surrogate such as \\ud800 is half of a character; send both halves of it, or leave it out"
     return message
 
 
 def explain(error: ValidationError) -> tuple[str, list[dict[str, str]]]:
-    """What is wrong with the arguments, as one sentence and in parts."""
+    """Return what is wrong with the arguments, as one sentence and in parts."""
     parts = []
     for each in error.errors(include_url=False, include_context=False)[:MOST_FAULTS]:
         place = ".".join(str(part).removeprefix("field_") for part in each["loc"])

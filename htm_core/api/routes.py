@@ -48,7 +48,7 @@ class Route:
 
     @property
     def in_body(self) -> bool:
-        """Whether the arguments that are not in the path are in a JSON object."""
+        """True if the arguments that are not in the path are in a JSON object."""
         return self.method in ("POST", "PUT")
 
     @property

@@ -89,7 +89,7 @@ class _Connection:
         self._names = {"HTM-Robot": robot, "HTM-Session": session}
 
     def headers(self) -> dict[str, str]:
-        """What is sent with each request."""
+        """Headers sent with each request."""
         named = {name: quote(value, safe="") for name, value in self._names.items() if value is not None}
         if self._token is not None:
             named["Authorization"] = f"Bearer {self._token.get_secret_value()}"
@@ -302,7 +302,7 @@ class Client(_Sender):
 
     @property
     def changes(self) -> RemoteChanges:
-        """What newer sayings replaced or contradicted."""
+        """Memories that newer ones replaced or contradicted."""
         return RemoteChanges(self._connection)
 
     @property
@@ -315,7 +315,7 @@ class Client(_Sender):
         return RemoteLog(self._connection, session or self._connection.session or "default")
 
     def events(self) -> Iterator[Event]:
-        """What happens to these memories in the server's process, as it happens; ends when the server stops."""
+        """Yield what happens to these memories in the server's process, as it happens; ends when the server stops."""
         with self._connection.http.stream("GET", "/v1/events", timeout=None) as answer:
             if answer.status_code != 200:
                 read(prepare(Memory.stats, (), {}), answer.status_code, answer.headers["content-type"], answer.read())
@@ -404,7 +404,7 @@ class AsyncClient(_AsyncSender):
 
     @property
     def changes(self) -> AsyncRemoteChanges:
-        """What newer sayings replaced or contradicted."""
+        """Memories that newer ones replaced or contradicted."""
         return AsyncRemoteChanges(self._connection)
 
     @property
