@@ -217,7 +217,7 @@ class AsyncMemory(_Twin[Memory]):
 
     @property
     def changes(self) -> AsyncChanges:
-        """What newer sayings replaced or contradicted, awaited."""
+        """Memories that newer ones replaced or contradicted, awaited."""
         return AsyncChanges(self._of.changes, self._threads)
 
     @property

@@ -1,4 +1,4 @@
-"""What belongs to one process only: locks and threads are made anew in a forked child."""
+"""State that belongs to one process only: locks and threads are made anew in a forked child."""
 
 from __future__ import annotations
 

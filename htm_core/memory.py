@@ -199,7 +199,7 @@ class Memory(Handle):
 
     @property
     def redactor(self) -> Redactor | None:
-        """What takes secrets out of texts before they are stored; None where nothing does."""
+        """Redactor that takes secrets out of texts before they are stored; None if nothing does."""
         return self._engine.redactor
 
     @property
@@ -441,7 +441,7 @@ class Memory(Handle):
         limit: int = 100, before: str | Mention | None = None, after: str | Mention | None = None,
         forgotten: bool = False, as_of: datetime | None = None,
     ) -> builtins.list[Mention]:  # fmt: skip
-        """What was said, oldest first: the latest `limit` mentions, or those before or after a mention.
+        """Return what was said, oldest first: the latest `limit` mentions, or those before or after a mention.
 
         Within a session the order is that of saying, across sessions that of time. `before` and `after` are a mention or its id;
         raises `NotFound` when it was erased. `forgotten` also shows what was forgotten or has expired, and was not yet purged.
@@ -470,7 +470,7 @@ class Memory(Handle):
 
     @property
     def changes(self) -> Changes:
-        """What newer sayings replaced or contradicted: to list, to undo and to confirm."""
+        """Memories that newer ones replaced or contradicted: to list, to undo and to confirm."""
         return Changes(self._engine)
 
     def related(
@@ -576,7 +576,7 @@ class Memory(Handle):
         self, *, kind: str | None = None, user: str | None = None, session: str | None = None, key: str | None = None,
         scope: Scope | None = None, limit: int = 100, before: str | None = None,
     ) -> builtins.list[AuditEntry]:  # fmt: skip
-        """What was erased, purged or replaced: when, by which robot, and how much. Newest first.
+        """Return what was erased, purged or replaced: when, by which robot, and how much. Newest first.
 
             memory.audit(kind="erase", user="ann")  # the receipts about Ann
 
@@ -598,7 +598,7 @@ class Memory(Handle):
     # -- tidying ------------------------------------------------------------------------------------------------------
 
     def profile(self, user: str | None = None, *, budget: int = 300) -> Profile:
-        """What is known of a user by their own words: name, instructions, preferences, people, places, work and open plans.
+        """Return what is known of a user by their own words: name, instructions, preferences, people, places, work and open plans.
 
             print(memory.profile(budget=200).text)
 
@@ -642,7 +642,7 @@ class Memory(Handle):
         return tidy.unmerge(self._engine, node_id)
 
     def summaries(self, *, session: str | None = None, limit: int = 20) -> builtins.list[Summary]:
-        """What sessions were about, the latest first: all that were summarised, or one. Recall never finds a summary."""
+        """Return summaries of sessions, the latest first: all that were summarised, or one. Recall never finds a summary."""
         return tidy.summaries(self._engine, session=session, limit=limit)
 
     # -- maintenance ----------------------------------------------------------------------------------------------------

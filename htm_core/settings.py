@@ -52,7 +52,7 @@ class Signals(BaseModel):
 
 
 class Settings(BaseModel):
-    """How the memories of a process use PostgreSQL, threads and models. Secrets are hidden in its repr."""
+    """Settings of PostgreSQL, threads and models for the memories of a process. Secrets are hidden in its repr."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -289,7 +289,7 @@ def _named(name: str, operation: str | None) -> dict[str, Figure]:
 
 
 def captures_content(settings: Settings) -> bool:
-    """Whether what is asked and found may stand on spans: `Settings.telemetry_content`, else the variable of the conventions."""
+    """True if what is asked and found may stand on spans: `Settings.telemetry_content`, else the variable of the conventions."""
     if settings.telemetry_content is not None:
         return settings.telemetry_content
     return os.environ.get(CAPTURE, "").strip().lower() in ON_SPANS

@@ -1,4 +1,4 @@
-"""How long a verb may take, kept by this process: whoever waits for a server or a model asks here how long it still may.
+"""Time limit of a verb, kept by this process: whoever waits for a server or a model asks here how long it still may.
 
 The outermost verb sets the limit, with `limited`. What it calls runs in the same context and finds it with `current`. A limit
 bounds the whole verb and, apart from that, each single answer: work that is known to be long gets more time in all, and a
