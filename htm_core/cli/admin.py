@@ -163,11 +163,11 @@ def _work_until_stopped(runtime: Runtime, *, names: list[str]) -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     with _stop_signals() as stopping:
         stderr_console().print(f"Working for {', '.join(names)}; Ctrl-C ends it after the current batch.")
-        told = time.monotonic()
+        reported_at = time.monotonic()
         while not stopping.wait(POLL_SECONDS):
             runtime.worker.wake()
-            if time.monotonic() - told >= TELL_SECONDS:
-                told = time.monotonic()
+            if time.monotonic() - reported_at >= TELL_SECONDS:
+                reported_at = time.monotonic()
                 _tell_backlog(runtime)
     runtime.worker.stop(timeout=60.0)
 

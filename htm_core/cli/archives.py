@@ -46,13 +46,13 @@ class ArchivedFile:
         """The next bytes. Raises `InvalidInput` when they are too many for what was packed, or broken."""
         name = f"{self._unpacking.name}, {self._info.filename}"
         try:
-            said = self._file.read(size)
+            chunk = self._file.read(size)
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
             raise InvalidInput(
                 f"{name}: expected a whole archive, got a broken one ({error}); download it again"
             ) from None
-        self._read += len(said)
-        self._unpacking.total += len(said)
+        self._read += len(chunk)
+        self._unpacking.total += len(chunk)
         if self._read > ARCHIVE_SMALL and self._read > ARCHIVE_RATIO * self._info.compress_size:
             raise InvalidInput(
                 f"{name}: expected at most {ARCHIVE_RATIO} times its packed size, got more: it looks like a zip bomb. If you trust "
@@ -62,7 +62,7 @@ class ArchivedFile:
             raise InvalidInput(
                 f"{name}: expected at most {ARCHIVE_BYTES >> 30} GB in one archive, got more; unpack it and import its files"
             )
-        return said
+        return chunk
 
 
 class Archive:
@@ -89,19 +89,19 @@ class Archive:
         infos = [
             each for each in self._zip.infolist() if not each.is_dir() and not each.filename.startswith("__MACOSX/")
         ]
-        found = [each for each in infos if CONVERSATIONS.fullmatch(each.filename.rpartition("/")[2])]
-        if not found:
+        members = [each for each in infos if CONVERSATIONS.fullmatch(each.filename.rpartition("/")[2])]
+        if not members:
             names = [each.filename for each in infos]
             kind = next(
                 (words for start, words in _KINDS.items() if any(each.startswith(start) for each in names)), None
             )
             listed = ", ".join(ascii(each)[1:-1][:60] for each in names[:5]) + (", …" if len(names) > 5 else "")
             raise InvalidInput(refusal(self.name, kind or f"a zip archive of other files ({listed or 'none'})"))
-        if len(found) > ARCHIVE_FILES:
+        if len(members) > ARCHIVE_FILES:
             raise InvalidInput(
-                f"{self.name}: expected at most {ARCHIVE_FILES:,} files of conversations, got {len(found):,}"
+                f"{self.name}: expected at most {ARCHIVE_FILES:,} files of conversations, got {len(members):,}"
             )
-        return sorted(found, key=lambda each: each.filename)
+        return sorted(members, key=lambda info: info.filename)
 
     @contextmanager
     def open(self, info: zipfile.ZipInfo) -> Iterator[ArchivedFile]:

@@ -34,17 +34,17 @@ def ask(
             "about those of another tenant: htm ask --tenant default"
         )
     with common.memory(robot=robot, budget=budget) as memory:
-        found = memory.recall(question, timeframe=timeframe, robot=robot, limit=limit, reader=reads_prompts(None))
-        context = memory.context(order="recent") if found else Context(text="", items=(), tokens=0)
-    answer = AnsweredQuestion(question=question, timeframe=timeframe, recall=found)
+        result = memory.recall(question, timeframe=timeframe, robot=robot, limit=limit, reader=reads_prompts(None))
+        context = memory.context(order="recent") if result else Context(text="", items=(), tokens=0)
+    answer = AnsweredQuestion(question=question, timeframe=timeframe, recall=result)
     if common.json:
         print_json({"robot": robot, "answer": answer, "context": context})
     else:
         show_answer(stdout_console(), answer)
         more = f"all of it: htm context --tenant {common.tenant} --robot '{robot}'"
-        if found:  # without, working memory holds what earlier questions found
+        if result:  # without, working memory holds what earlier questions found
             stdout_console().print(context_panel(context, budget=budget, longest=SHOWN, more=more))
-    if not found:
+    if not result:
         raise typer.Exit(NOTHING_FOUND)
 
 
@@ -52,4 +52,4 @@ def _last_active(common: CommonOptions) -> str | None:
     """The robot that was active last, of those that have heard anything: a command that only looks has a robot, too."""
     with common.memory() as memory:
         heard = [each for each in memory.robots() if each.mentions]
-    return max(heard, key=lambda each: each.active_at).name if heard else None
+    return max(heard, key=lambda robot: robot.active_at).name if heard else None

@@ -24,17 +24,17 @@ class AuditAction(StrEnum):
 
 
 ENTRIES: Sequence[Column[AuditEntry]] = (
-    Column(name="at", value=lambda each: each.at, shown=lambda each: local_time(each.at)),
-    Column(name="kind", value=lambda each: each.kind),
-    Column(name="robot", value=lambda each: each.robot, shown=lambda each: printable(each.robot, longest=16)),
+    Column(name="at", value=lambda row: row.at, shown=lambda row: local_time(row.at)),
+    Column(name="kind", value=lambda row: row.kind),
+    Column(name="robot", value=lambda row: row.robot, shown=lambda row: printable(row.robot, longest=16)),
     Column(
-        name="rows", value=lambda each: sum(each.counts.values()),
-        shown=lambda each: f"{sum(each.counts.values()):,}", right=True,
+        name="rows", value=lambda row: sum(row.counts.values()),
+        shown=lambda row: f"{sum(row.counts.values()):,}", right=True,
     ),
-    Column(name="digest", value=lambda each: each.digest, shown=lambda each: each.digest[:16]),
+    Column(name="digest", value=lambda row: row.digest, shown=lambda row: row.digest[:16]),
     Column(
-        name="about", value=lambda each: each.about,
-        shown=lambda each: ", ".join(f"{what} {digest[:12]}" for what, digest in each.about.items()),
+        name="about", value=lambda row: row.about,
+        shown=lambda row: ", ".join(f"{what} {digest[:12]}" for what, digest in row.about.items()),
     ),
 )  # fmt: skip
 
@@ -67,13 +67,13 @@ def audit(
         if act is AuditAction.verify:
             report = memory.verify_audit(digests or ())
         else:
-            found = memory.audit(
+            entries = memory.audit(
                 kind=kind, user=common.user, session=common.session, key=key, scope="tenant", limit=limit
             )
     if act is AuditAction.verify:
         _tell(common, report)
     else:
-        _show(common, found)
+        _show(common, entries)
 
 
 def _tell(common: CommonOptions, report: AuditReport) -> None:
@@ -87,7 +87,7 @@ def _tell(common: CommonOptions, report: AuditReport) -> None:
         raise typer.Exit(1)
 
 
-def _show(common: CommonOptions, found: list[AuditEntry]) -> None:
-    show_rows(common, found, ENTRIES)
-    if not found and not common.json:
+def _show(common: CommonOptions, entries: list[AuditEntry]) -> None:
+    show_rows(common, entries, ENTRIES)
+    if not entries and not common.json:
         stderr_console().print("There are no such entries.")

@@ -76,43 +76,43 @@ def cells(
     if act is CellAction.LIST:
         _list(common, api)
         return
-    given = _required(act, "TENANT" if act in (CellAction.PLACE, CellAction.MOVE) else "CELL", name)
+    cell_or_tenant = _required(act, "TENANT" if act in (CellAction.PLACE, CellAction.MOVE) else "CELL", name)
     if act is CellAction.TENANTS:
-        show_rows(common, api.tenants(given), TENANTS)
+        show_rows(common, api.tenants(cell_or_tenant), TENANTS)
     elif act is CellAction.CREATE:
-        made = api.create(given, schema=schema, url=server, node=node, takes_new=takes_new)
+        made = api.create(cell_or_tenant, schema=schema, url=server, node=node, takes_new=takes_new)
         _say(common, made, f"The cell {made.name} is the schema {made.schema}.")
     elif act is CellAction.DROP:
-        api.drop(given)
-        _say(common, {"dropped": given}, f"The cell {printable(given)} is dropped.")
+        api.drop(cell_or_tenant)
+        _say(common, {"dropped": cell_or_tenant}, f"The cell {printable(cell_or_tenant)} is dropped.")
     else:
         target = _required(act, "INTO", into)
         if new and all(each.name != target for each in api.list()):
             api.create(target, schema=schema, url=server, node=node)
         if act is CellAction.SPLIT:
-            _split(common, api, given, target, dry_run=dry_run)
+            _split(common, api, cell_or_tenant, target, dry_run=dry_run)
         elif act is CellAction.PLACE:
-            _show_move(common, api.place(given, target))
+            _show_move(common, api.place(cell_or_tenant, target))
         else:
-            with _shown_steps(given) as step:
-                done = api.move(given, target, progress=step)
+            with _shown_steps(cell_or_tenant) as step:
+                done = api.move(cell_or_tenant, target, progress=step)
             _show_move(common, done)
 
 
-def _required(act: CellAction, what: str, given: str | None) -> str:
-    if given is None:
+def _required(act: CellAction, what: str, value: str | None) -> str:
+    if value is None:
         raise typer.BadParameter(f"expected {what}; htm cells --help shows what htm cells {act} takes")
-    return given
+    return value
 
 
 def _list(common: CommonOptions, api: Cells) -> None:
-    found, pending = api.list(), api.pending_moves()
-    show_rows(common, found, CELLS, document={"cells": found, "moves": pending})
-    for each in pending:
+    rows, pending = api.list(), api.pending_moves()
+    show_rows(common, rows, CELLS, document={"cells": rows, "moves": pending})
+    for move in pending:
         if not common.json:
             stderr_console().print(
-                f"The move of {printable(each.tenant)} from {each.source} to {each.target}, begun {local_time(each.started_at)}, "
-                f"is not done ({each.state}); if nobody runs it, run: htm cells move {printable(each.tenant)} {each.target}"
+                f"The move of {printable(move.tenant)} from {move.source} to {move.target}, begun {local_time(move.started_at)}, "
+                f"is not done ({move.state}); if nobody runs it, run: htm cells move {printable(move.tenant)} {move.target}"
             )
 
 
@@ -166,20 +166,20 @@ def _say(common: CommonOptions, document: object, text: str) -> None:
 
 
 CELLS: Sequence[Column[Cell]] = (
-    Column(name="cell", value=lambda each: each.name),
-    Column(name="schema", value=lambda each: each.schema),
+    Column(name="cell", value=lambda row: row.name),
+    Column(name="schema", value=lambda row: row.schema),
     Column(
         name="server",
-        value=lambda each: each.node or each.url,
-        shown=lambda each: printable(each.node or each.url or "(home's)", longest=40),
+        value=lambda row: row.node or row.url,
+        shown=lambda row: printable(row.node or row.url or "(home's)", longest=40),
     ),
-    Column(name="tenants", value=lambda each: each.tenants, shown=lambda each: f"{each.tenants:,}", right=True),
-    Column(name="rows", value=lambda each: each.rows, shown=lambda each: f"{each.rows:,}", right=True),
-    Column(name="bytes", value=lambda each: each.bytes, shown=lambda each: f"{each.bytes / 1e6:,.1f} MB", right=True),
-    Column(name="takes new", value=lambda each: each.takes_new, shown=lambda each: "yes" if each.takes_new else ""),
-    Column(name="state", value=lambda each: each.error or each.state),
+    Column(name="tenants", value=lambda row: row.tenants, shown=lambda row: f"{row.tenants:,}", right=True),
+    Column(name="rows", value=lambda row: row.rows, shown=lambda row: f"{row.rows:,}", right=True),
+    Column(name="bytes", value=lambda row: row.bytes, shown=lambda row: f"{row.bytes / 1e6:,.1f} MB", right=True),
+    Column(name="takes new", value=lambda row: row.takes_new, shown=lambda row: "yes" if row.takes_new else ""),
+    Column(name="state", value=lambda row: row.error or row.state),
 )
 TENANTS: Sequence[Column[TenantRows]] = (
-    Column(name="tenant", value=lambda each: each.tenant, shown=lambda each: printable(each.tenant, longest=40)),
-    Column(name="rows", value=lambda each: each.rows, shown=lambda each: f"{each.rows:,}", right=True),
+    Column(name="tenant", value=lambda row: row.tenant, shown=lambda row: printable(row.tenant, longest=40)),
+    Column(name="rows", value=lambda row: row.rows, shown=lambda row: f"{row.rows:,}", right=True),
 )

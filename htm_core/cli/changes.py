@@ -26,23 +26,23 @@ class ChangeAction(StrEnum):
     audit = "audit"
 
 
-def _both(each: Supersession) -> Text:
+def _both(change: Supersession) -> Text:
     """Return what holds now, what held before, and why."""
     return Text.assemble(
-        printable(each.newer.content), ("\nformerly: ", "dim"), printable(each.older.content),
-        (f"\n{printable(each.reason)}", "dim"),
+        printable(change.newer.content), ("\nformerly: ", "dim"), printable(change.older.content),
+        (f"\n{printable(change.reason)}", "dim"),
     )  # fmt: skip
 
 
 CHANGES: Sequence[Column[Supersession]] = (
-    Column(name="id", value=lambda each: each.id, shown=lambda each: short(each.id)),
-    Column(name="what", value=lambda each: each.relation),
-    Column(name="sure", value=lambda each: each.confidence, shown=lambda each: f"{each.confidence:.2f}", right=True),
-    Column(name="state", value=lambda each: each.state),
-    Column(name="at", value=lambda each: each.at, exact=True),
-    Column(name="now", value=lambda each: each.newer.content, exact=True),
-    Column(name="formerly", value=lambda each: each.older.content, exact=True),
-    Column(name="why", value=lambda each: each.reason, exact=True),
+    Column(name="id", value=lambda row: row.id, shown=lambda row: short(row.id)),
+    Column(name="what", value=lambda row: row.relation),
+    Column(name="sure", value=lambda row: row.confidence, shown=lambda row: f"{row.confidence:.2f}", right=True),
+    Column(name="state", value=lambda row: row.state),
+    Column(name="at", value=lambda row: row.at, exact=True),
+    Column(name="now", value=lambda row: row.newer.content, exact=True),
+    Column(name="formerly", value=lambda row: row.older.content, exact=True),
+    Column(name="why", value=lambda row: row.reason, exact=True),
     Column(name="now, and formerly", shown=_both),
 )
 AUDITED: Sequence[Column[SupersessionChange]] = (
@@ -89,7 +89,7 @@ def changes(
             _show(common, [verb(change_id(memory, id or ""), reason=reason)])
 
 
-def _show(common: CommonOptions, found: list[Supersession]) -> None:
-    show_rows(common, found, CHANGES)
-    if not found and not common.json:
+def _show(common: CommonOptions, rows: list[Supersession]) -> None:
+    show_rows(common, rows, CHANGES)
+    if not rows and not common.json:
         stderr_console().print("Nothing was replaced or contradicted.")

@@ -66,31 +66,31 @@ def robots(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
 
 def _found(ctx: typer.Context, incomplete: str, *kinds: CompletionKind) -> list[tuple[str, str]]:
     """Return the completions that are read within the time limit; none if anything goes wrong."""
-    given, found = dict(ctx.params), list[tuple[str, str]]()
-    asking = threading.Thread(target=_ask, args=(given, incomplete, kinds, found), daemon=True)
+    options, completions = dict(ctx.params), list[tuple[str, str]]()
+    asking = threading.Thread(target=_ask, args=(options, incomplete, kinds, completions), daemon=True)
     with _silence():
         asking.start()
         asking.join(SECONDS)
-    return list(found)
+    return list(completions)
 
 
 def _ask(
-    given: dict[str, Any], incomplete: str, kinds: tuple[CompletionKind, ...], found: list[tuple[str, str]]
+    options: dict[str, Any], incomplete: str, kinds: tuple[CompletionKind, ...], completions: list[tuple[str, str]]
 ) -> None:
     with contextlib.suppress(Exception):
-        found += _asked(given, incomplete, kinds)
+        completions += _asked(options, incomplete, kinds)
 
 
-def _asked(given: dict[str, Any], incomplete: str, kinds: tuple[CompletionKind, ...]) -> Iterator[tuple[str, str]]:
-    if given.get("url") is None and not home().is_dir():
+def _asked(options: dict[str, Any], incomplete: str, kinds: tuple[CompletionKind, ...]) -> Iterator[tuple[str, str]]:
+    if options.get("url") is None and not home().is_dir():
         return  # the private server would be made first
     settings = Settings(
         worker="off", pool_min=0, pool_timeout=SECONDS, statement_timeout=SECONDS, verb_timeout=SECONDS, auto_migrate=False,
         user_walls_key=as_secret(os.environ.get("HTM_USER_WALLS_KEY") or None),
     )  # fmt: skip
-    tenant, user = given.get("tenant") or "default", given.get("user")
+    tenant, user = options.get("tenant") or "default", options.get("user")
     for word, about in beginning(
-        runtime(given.get("url"), settings).database, incomplete, kinds, tenant=tenant, user=user
+        runtime(options.get("url"), settings).database, incomplete, kinds, tenant=tenant, user=user
     ):
         if _PLAIN.fullmatch(word):
             yield word, " ".join(_NOT_PLAIN.sub(" ", about).split())[:ABOUT]

@@ -91,8 +91,8 @@ def demo(
         )
         answers = []
         for question in asked:
-            found = recall_question(memory, question, robot=robot, limit=limit)
-            answers.append(report.answered(question, found, answer and answer(memory, question.question, found)))
+            hits = recall_question(memory, question, robot=robot, limit=limit)
+            answers.append(report.answered(question, hits, answer and answer(memory, question.question, hits)))
         context = memory.context(order="recent")
         stats = memory.stats()
     report.finish(
@@ -125,9 +125,9 @@ def fill_with_sample(common: CommonOptions) -> None:
 
 def own_questions(source: Source) -> list[Question]:
     """Questions for the user's own transcript: the first three that somebody asks in it."""
-    said = (" ".join(draft.content.split()) for draft in source.drafts() if draft.role in (None, "user"))
-    found = [text for text in said if _ASKS.fullmatch(text) and len(text) <= 200]
-    return [Question(question=text, expect="") for text in found[:3]]
+    texts = (" ".join(draft.content.split()) for draft in source.drafts() if draft.role in (None, "user"))
+    candidates = [text for text in texts if _ASKS.fullmatch(text) and len(text) <= 200]
+    return [Question(question=text, expect="") for text in candidates[:3]]
 
 
 def recall_question(memory: Memory, question: Question, *, robot: str, limit: int) -> Recall:
@@ -144,9 +144,9 @@ def _answering(name: str) -> Callable[[Memory, str, Recall], str]:
         from .chat.models import chat_model
     model = chat_model(name)
 
-    def answer(memory: Memory, question: str, found: Recall) -> str:
+    def answer(memory: Memory, question: str, hits: Recall) -> str:
         """Ask the model."""
-        block = hits_block(memory, found, question=question, limit=len(found), room=BUDGET)
+        block = hits_block(memory, hits, question=question, limit=len(hits), room=BUDGET)
         try:
             with stderr_console().status(printable(f"Waiting for {name}")):
                 return str(model.invoke(f"{block}\n\n{question}").text)
@@ -194,14 +194,14 @@ class _Report:
             made = make_table(
                 "tokens", "examples of what was evicted; all of it stays in long-term memory", right=("tokens",)
             )
-            for each in examples(receipts):
-                made.add_row(str(each.item.tokens), printable(each.item.content, longest=160))
+            for receipt in examples(receipts):
+                made.add_row(str(receipt.item.tokens), printable(receipt.item.content, longest=160))
             self._console.print(made)
 
-    def answered(self, question: Question, found: Recall, answer: str | None) -> AnsweredQuestion:
+    def answered(self, question: Question, hits: Recall, answer: str | None) -> AnsweredQuestion:
         """Show what was recalled for a question, and the answer of a model that was asked."""
         answered = AnsweredQuestion(
-            question=question.question, timeframe=question.timeframe, recall=found, answer=answer
+            question=question.question, timeframe=question.timeframe, recall=hits, answer=answer
         )
         if not self._quiet:
             show_answer(self._console, answered, marked=question.expect or None)

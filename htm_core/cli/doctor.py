@@ -26,31 +26,31 @@ STYLES = {"well": "green", "note": "yellow", "wrong": "bold red"}
 
 
 FINDINGS: Sequence[Column[Finding]] = (
-    Column(name="what", value=lambda each: each.about),
+    Column(name="what", value=lambda row: row.about),
     Column(
-        name="state", value=lambda each: each.state, shown=lambda each: Text(each.state, style=STYLES[each.state])
+        name="state", value=lambda row: row.state, shown=lambda row: Text(row.state, style=STYLES[row.state])
     ),
-    Column(name="how it stands", value=lambda each: each.says),
-    Column(name="mend", value=lambda each: each.mend, exact=True),
+    Column(name="how it stands", value=lambda row: row.says),
+    Column(name="mend", value=lambda row: row.mend, exact=True),
 )  # fmt: skip
 
 
 def doctor(common: CommonOptions) -> None:
     """Check the installation and name the commands that fix it; exits with 1 when something is wrong."""
     with stderr_console().status("Checking…"):
-        found = [*_guarded("database", lambda: _database(common)), *_guarded("embedder", lambda: _embedder(common))]
-        found += [_tokenizer(), _disk()]
-    wrong = sum(finding.state == "wrong" for finding in found)
-    show_rows(common, found, FINDINGS, document={"ok": not wrong, "findings": found})
+        findings = [*_guarded("database", lambda: _database(common)), *_guarded("embedder", lambda: _embedder(common))]
+        findings += [_tokenizer(), _disk()]
+    wrong = sum(finding.state == "wrong" for finding in findings)
+    show_rows(common, findings, FINDINGS, document={"ok": not wrong, "findings": findings})
     if not (common.json or common.csv):
-        show_commands(found)
+        show_commands(findings)
     if wrong:
         raise typer.Exit(FAILED)
 
 
-def show_commands(found: list[Finding]) -> None:
+def show_commands(findings: list[Finding]) -> None:
     """Print the commands that fix what was found."""
-    for finding in found:
+    for finding in findings:
         if finding.mend:
             stdout_console().print(
                 printable(f"{finding.about}: {finding.mend}"), style=STYLES[finding.state], soft_wrap=True
@@ -76,11 +76,11 @@ def _cells(common: CommonOptions, home: Database) -> list[Finding]:
     """Return the names of the cells as one finding, and what is not well in those besides home."""
     others = home.cells()[1:]
     names = ", ".join(["home", *(each.cell for each in others)])
-    found = [Finding("cells", "well", names)]
+    findings = [Finding("cells", "well", names)]
     for cell in others:
         about = _guarded("server", partial(_examined, common, cell))
-        found += [replace(each, about=f"{each.about} of {cell.cell}") for each in about if each.state != "well"]
-    return found
+        findings += [replace(each, about=f"{each.about} of {cell.cell}") for each in about if each.state != "well"]
+    return findings
 
 
 def _examined(common: CommonOptions, database: Database) -> list[Finding]:

@@ -67,11 +67,11 @@ def evaluate(
         for name, memory in chosen.items():
             task = progress.add_task(name, total=len(questions))
             runs[name] = []
-            for each in evaluated(
+            for evaluation in evaluated(
                 memory, questions, limit=limit, mode=mode.value, scope=chosen_scope(scope, common), timeframe=timeframe,
                 plain=plain if name == list(chosen)[-1] else None,
             ):  # fmt: skip
-                runs[name].append(each)
+                runs[name].append(evaluation)
                 progress.advance(task)
     if common.json:
         print_json({"limit": limit, "means": {name: _means(rows) for name, rows in runs.items()}, "questions": runs})

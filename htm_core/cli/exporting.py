@@ -80,8 +80,8 @@ def pages(memory: Memory, *, session: str | None) -> Pages:
     while len(page := memory.timeline(session=session, limit=PAGE, before=ends[-1])) == PAGE:
         ends.append(page[0].id)
     for end in reversed(ends):
-        if found := memory.timeline(session=session, limit=PAGE, before=end):
-            yield found
+        if mentions := memory.timeline(session=session, limit=PAGE, before=end):
+            yield mentions
 
 
 def record(mention: Mention) -> dict[str, Any]:
@@ -93,9 +93,9 @@ def record(mention: Mention) -> dict[str, Any]:
     return {name: value for name, value in known.items() if value is not None}
 
 
-def _write_lines(out: IO[str], found: Pages, step: Step) -> int:
+def _write_lines(out: IO[str], batches: Pages, step: Step) -> int:
     written = 0
-    for page in found:
+    for page in batches:
         for mention in page:
             out.write(json.dumps(record(mention), ensure_ascii=False) + "\n")
         written += len(page)
@@ -103,12 +103,12 @@ def _write_lines(out: IO[str], found: Pages, step: Step) -> int:
     return written
 
 
-def _jsonl(path: Path, found: Pages, step: Step) -> int:
+def _jsonl(path: Path, batches: Pages, step: Step) -> int:
     with written_whole(path) as draft, draft.open("w", encoding="utf-8", newline="\n") as out:
-        return _write_lines(out, found, step)
+        return _write_lines(out, batches, step)
 
 
-def _parquet(path: Path, found: Pages, step: Step) -> int:
+def _parquet(path: Path, batches: Pages, step: Step) -> int:
     try:
         import pyarrow
         import pyarrow.parquet
@@ -123,7 +123,7 @@ def _parquet(path: Path, found: Pages, step: Step) -> int:
     }  # fmt: skip
     schema, written = pyarrow.schema(kinds), 0
     with written_whole(path) as draft, pyarrow.parquet.ParquetWriter(draft, schema) as out:
-        for page in found:
+        for page in batches:
             rows = [{name: _cell(mention, name) for name in kinds} for mention in page]
             out.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
             written += len(page)
@@ -138,14 +138,14 @@ def _cell(mention: Mention, name: str) -> Any:
     return json.dumps(to_json(value), ensure_ascii=False) if value else None
 
 
-def _markdown(path: Path, found: Pages, step: Step) -> int:
+def _markdown(path: Path, batches: Pages, step: Step) -> int:
     """One file for each session, in a new or an empty folder."""
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise InvalidInput(f"expected a new or an empty folder to write Markdown to, got {path}; name another one")
     begun, written = dict[str | None, Path](), 0
     try:
         path.mkdir(parents=True, exist_ok=True)
-        for page in found:
+        for page in batches:
             for mention in page:
                 file = begun.get(mention.session) or path / _file_name(
                     mention, taken={each.name for each in begun.values()}

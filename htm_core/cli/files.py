@@ -27,22 +27,22 @@ def _left_out(loaded: Loaded) -> str:
 
 
 FILES: Sequence[Column[File]] = (
-    Column(name="loaded", value=lambda each: each.loaded_at, shown=lambda each: local_time(each.loaded_at)),
-    Column(name="chunks", value=lambda each: each.chunks, shown=lambda each: f"{each.chunks:,}", right=True),
-    Column(name="bytes", value=lambda each: each.size, shown=lambda each: f"{each.size:,}", right=True),
-    Column(name="file", value=lambda each: each.path),
+    Column(name="loaded", value=lambda row: row.loaded_at, shown=lambda row: local_time(row.loaded_at)),
+    Column(name="chunks", value=lambda row: row.chunks, shown=lambda row: f"{row.chunks:,}", right=True),
+    Column(name="bytes", value=lambda row: row.size, shown=lambda row: f"{row.size:,}", right=True),
+    Column(name="file", value=lambda row: row.path),
 )
 LOADED: Sequence[Column[Loaded]] = (
-    Column(name="status", value=lambda each: each.status),
-    Column(name="chunks", value=lambda each: each.chunks, right=True),
-    Column(name="added", value=lambda each: each.added, right=True),
-    Column(name="removed", value=lambda each: each.removed, right=True),
+    Column(name="status", value=lambda row: row.status),
+    Column(name="chunks", value=lambda row: row.chunks, right=True),
+    Column(name="added", value=lambda row: row.added, right=True),
+    Column(name="removed", value=lambda row: row.removed, right=True),
     Column(
-        name="file", value=lambda each: each.path,
-        shown=lambda each: f"{each.path}: {each.error}" if each.error else f"{each.path}{_left_out(each)}",
+        name="file", value=lambda row: row.path,
+        shown=lambda row: f"{row.path}: {row.error}" if row.error else f"{row.path}{_left_out(row)}",
     ),
-    Column(name="left out", value=lambda each: each.left_out, exact=True),
-    Column(name="error", value=lambda each: each.error, exact=True),
+    Column(name="left out", value=lambda row: row.left_out, exact=True),
+    Column(name="error", value=lambda row: row.error, exact=True),
 )  # fmt: skip
 
 
@@ -71,7 +71,7 @@ def load(
             def _step(_: Loaded, total: int) -> None:
                 progress.update(task, advance=1, total=total)
 
-            found = memory.load(
+            loaded = memory.load(
                 path,
                 pattern=pattern,
                 tags=split_values(tags) or (),
@@ -81,15 +81,15 @@ def load(
                 dry_run=dry_run,
                 progress=_step,
             )
-        if wait and any(each.added for each in found):
+        if wait and any(each.added for each in loaded):
             wait_for_vectors(memory)
-        _report(common, found)
+        _report(common, loaded)
         if dry_run and not common.json:
             stderr_console().print("This was a dry run: nothing was loaded.")
         report_pending_vectors(memory)
-    if not found:
+    if not loaded:
         raise typer.Exit(NOTHING_FOUND)
-    if any(each.status == "failed" for each in found):
+    if any(each.status == "failed" for each in loaded):
         raise typer.Exit(FAILED)
 
 
@@ -106,11 +106,11 @@ def files(
 ) -> None:
     """Show the files that are loaded."""
     with common.memory() as memory:
-        found = memory.files(path)
-    show_rows(common, found, FILES, document={"files": found})
-    if not found:
+        rows = memory.files(path)
+    show_rows(common, rows, FILES, document={"files": rows})
+    if not rows:
         end_empty("No file is loaded." if path is None else f"Nothing is loaded from {path}.")
 
 
-def _report(common: CommonOptions, found: list[Loaded]) -> None:
-    show_rows(common, found, LOADED, document={"files": found})
+def _report(common: CommonOptions, loaded: list[Loaded]) -> None:
+    show_rows(common, loaded, LOADED, document={"files": loaded})

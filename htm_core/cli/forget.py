@@ -37,9 +37,9 @@ def forget(
 ) -> None:
     """Hide a memory; restore brings it back."""
     with common.memory() as memory:
-        given = memory_id(memory, id_or_key)
-        memory.forget(given, robot=by)
-    done(common, {"forgotten": given}, f"Forgotten; bring it back with: htm restore {given}")
+        node_id = memory_id(memory, id_or_key)
+        memory.forget(node_id, robot=by)
+    done(common, {"forgotten": node_id}, f"Forgotten; bring it back with: htm restore {node_id}")
 
 
 def restore(common: CommonOptions, id_or_key: Key) -> None:

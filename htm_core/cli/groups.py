@@ -25,28 +25,26 @@ def _member_text(member: Member) -> str:
 
 
 ROBOTS: Sequence[Column[Robot]] = (
-    Column(name="robot", value=lambda each: each.name, shown=lambda each: printable(each.name, longest=20)),
-    Column(name="last active", value=lambda each: each.active_at, shown=lambda each: local_time(each.active_at)),
-    Column(name="memories", value=lambda each: each.nodes, shown=lambda each: f"{each.nodes:,}", right=True),
-    Column(name="mentions", value=lambda each: each.mentions, shown=lambda each: f"{each.mentions:,}", right=True),
-    Column(
-        name="in mind", value=lambda each: each.working_items, shown=lambda each: f"{each.working_items:,}", right=True
-    ),
-    Column(name="groups", value=lambda each: each.groups, shown=lambda each: ", ".join(each.groups)),
+    Column(name="robot", value=lambda row: row.name, shown=lambda row: printable(row.name, longest=20)),
+    Column(name="last active", value=lambda row: row.active_at, shown=lambda row: local_time(row.active_at)),
+    Column(name="memories", value=lambda row: row.nodes, shown=lambda row: f"{row.nodes:,}", right=True),
+    Column(name="mentions", value=lambda row: row.mentions, shown=lambda row: f"{row.mentions:,}", right=True),
+    Column(name="in mind", value=lambda row: row.working_items, shown=lambda row: f"{row.working_items:,}", right=True),
+    Column(name="groups", value=lambda row: row.groups, shown=lambda row: ", ".join(row.groups)),
 )
 GROUPS: Sequence[Column[GroupStatus]] = (
-    Column(name="group", value=lambda each: each.name, shown=lambda each: printable(each.name, longest=20)),
+    Column(name="group", value=lambda row: row.name, shown=lambda row: printable(row.name, longest=20)),
     Column(
-        name="in mind", value=lambda each: each.working_tokens, right=True,
-        shown=lambda each: f"{each.working_tokens:,} of {each.budget:,}",
+        name="in mind", value=lambda row: row.working_tokens, right=True,
+        shown=lambda row: f"{row.working_tokens:,} of {row.budget:,}",
     ),
-    Column(name="budget", value=lambda each: each.budget, exact=True),
-    Column(name="lease", value=lambda each: each.lease, shown=lambda each: f"{each.lease:g} s", right=True),
-    Column(name="active", value=lambda each: _named(each, "active"), exact=True),
-    Column(name="standing_by", value=lambda each: _named(each, "passive"), exact=True),
+    Column(name="budget", value=lambda row: row.budget, exact=True),
+    Column(name="lease", value=lambda row: row.lease, shown=lambda row: f"{row.lease:g} s", right=True),
+    Column(name="active", value=lambda row: _named(row, "active"), exact=True),
+    Column(name="standing_by", value=lambda row: _named(row, "passive"), exact=True),
     Column(
         name="active, and standing by",
-        shown=lambda each: "\n".join(part for role in ("active", "passive") if (part := _named(each, role))),
+        shown=lambda row: "\n".join(part for role in ("active", "passive") if (part := _named(row, role))),
     ),
 )  # fmt: skip
 
@@ -54,14 +52,14 @@ GROUPS: Sequence[Column[GroupStatus]] = (
 def robots(common: CommonOptions) -> None:
     """List the robots of the tenant: when each was last active, its memories, and its working memory."""
     with common.memory() as memory:
-        found = memory.robots()
-    show_rows(common, found, ROBOTS)
+        rows = memory.robots()
+    show_rows(common, rows, ROBOTS)
 
 
 def groups(common: CommonOptions, name: Name = None) -> None:
     """List the groups of the tenant: active, standby and lost members, and the tokens in working memory."""
     with common.memory() as memory:
-        found = list_groups(memory._engine, name=name, session=common.session)
-    show_rows(common, found, GROUPS)
-    if not found and not common.json:
+        rows = list_groups(memory._engine, name=name, session=common.session)
+    show_rows(common, rows, GROUPS)
+    if not rows and not common.json:
         stderr_console().print("There are no groups; memory.group(NAME) makes one.")

@@ -58,12 +58,12 @@ class CompactCommand(TyperCommand):
         own: list[tuple[str, str]] = []
         shared: list[tuple[str, str]] = []
         parameters: list[Any] = self.get_params(ctx)
-        for each in parameters:
-            if each.param_type_name == "argument":
-                arguments.append(each)
-            elif not getattr(each, "hidden", False):
-                listed = shared if each.name in self.shared or each.name == "help" else own
-                listed.append(_option(each, self.values.get(each.name, Value())))
+        for parameter in parameters:
+            if parameter.param_type_name == "argument":
+                arguments.append(parameter)
+            elif not getattr(parameter, "hidden", False):
+                listed = shared if parameter.name in self.shared or parameter.name == "help" else own
+                listed.append(_option(parameter, self.values.get(parameter.name, Value())))
         usage = " ".join(["[OPTIONS]", *map(_argument, arguments)])
         formatter.write_usage(ctx.command_path, usage)
         formatter.write_paragraph()
@@ -79,8 +79,8 @@ def write_examples(formatter: Any, examples: Sequence[str]) -> None:
     """Write lines to be copied."""
     if examples:
         with formatter.section("Examples"):
-            for each in examples:
-                formatter.write(f"  {each}\n")
+            for example in examples:
+                formatter.write(f"  {example}\n")
 
 
 def write_commands(formatter: Any, part: str, rows: Iterable[tuple[str, str]]) -> None:
@@ -115,7 +115,7 @@ def _argument(parameter: Any) -> str:
 
 def _option(parameter: Any, value: Value) -> tuple[str, str]:
     """The names of an option with what it takes, and its help with its default, its range and its variable."""
-    left = ", ".join(sorted(parameter.opts, key=lambda each: each.startswith("--")))
+    left = ", ".join(sorted(parameter.opts, key=lambda name: name.startswith("--")))
     if value.metavar and not parameter.is_flag:
         left += f" {parameter.metavar or value.metavar}"
     if parameter.secondary_opts:
@@ -148,9 +148,9 @@ def values_of(signature: inspect.Signature) -> dict[str, Value]:
 
 
 def _value_of(name: str, annotation: Any) -> Value:
-    given, *more = get_args(annotation) or (annotation,)
+    hint, *more = get_args(annotation) or (annotation,)
     about = next((each for each in more if hasattr(each, "min")), None)
-    kinds = [each for each in _plain_types(given) if each is not type(None)]
+    kinds = [each for each in _plain_types(hint) if each is not type(None)]
     kind = kinds[0] if kinds else str
     if issubclass(kind, Enum):
         choices = [str(each.value) for each in kind]
@@ -161,7 +161,7 @@ def _value_of(name: str, annotation: Any) -> Value:
     return Value(metavar, None if least is None or most is None else f"{least:,g} to {most:,g}")
 
 
-def _plain_types(given: Any) -> list[type]:
+def _plain_types(hint: Any) -> list[type]:
     """The types in a union or a list."""
-    inside = get_args(given)
-    return [found for each in inside for found in _plain_types(each)] if inside else [given]
+    inside = get_args(hint)
+    return [found for each in inside for found in _plain_types(each)] if inside else [hint]

@@ -34,9 +34,9 @@ def hit_columns(marked: str | None = None) -> Sequence[Column[Hit]]:
     ]
 
 
-def print_hits(to: Console, found: Recall, *, marked: str | None = None) -> None:
+def print_hits(to: Console, result: Recall, *, marked: str | None = None) -> None:
     """Print the hits of a recall as a table."""
-    print_table(found.hits, hit_columns(marked), to=to)
+    print_table(result.hits, hit_columns(marked), to=to)
 
 
 def _text(hit: Hit, marked: str | None) -> Text:

@@ -46,8 +46,8 @@ def hook(
         raise typer.Exit(FAILED) from None
 
 
-def _answer(common: CommonOptions, said: bytes, *, budget: int) -> None:
-    event = _event(said)
+def _answer(common: CommonOptions, payload: bytes, *, budget: int) -> None:
+    event = _event(payload)
     name = event.get("hook_event_name")
     if name in WAKES:
         with common.memory() as memory:
@@ -66,9 +66,9 @@ def _answer(common: CommonOptions, said: bytes, *, budget: int) -> None:
         )
 
 
-def _event(said: bytes) -> Mapping[str, Any]:
+def _event(payload: bytes) -> Mapping[str, Any]:
     try:
-        event = json.loads(said)
+        event = json.loads(payload)
     except (ValueError, RecursionError):
         event = None
     if not isinstance(event, dict):

@@ -17,29 +17,29 @@ def short(id: str | None) -> str:
     return "" if id is None else id[:SHORT_ID]
 
 
-def memory_id(memory: Memory, given: str, *, forgotten: bool = False) -> str:
+def memory_id(memory: Memory, id_or_key: str, *, forgotten: bool = False) -> str:
     """The id of a memory, or its key. With `forgotten` it may be one that is hidden. Raises `InvalidInput` for several."""
-    return whole_id(memory._engine, given, hidden=forgotten)
+    return whole_id(memory._engine, id_or_key, hidden=forgotten)
 
 
-def change_id(memory: Memory, given: str) -> str:
+def change_id(memory: Memory, wanted: str) -> str:
     """The id of a change."""
-    return whole_id(memory._engine, given, kind="changes")
+    return whole_id(memory._engine, wanted, kind="changes")
 
 
-def job_ids(memory: Memory, given: Sequence[str]) -> list[str]:
+def job_ids(memory: Memory, wanted: Sequence[str]) -> list[str]:
     """The ids of jobs."""
-    return [whole_id(memory._engine, each, kind="jobs") for each in given]
+    return [whole_id(memory._engine, each, kind="jobs") for each in wanted]
 
 
-def mention_id(memory: Memory, given: str | None) -> str | None:
+def mention_id(memory: Memory, wanted: str | None) -> str | None:
     """The id of a mention, given by its own or by that of its memory, which stands for the latest mention of it."""
-    if given is None:
+    if wanted is None:
         return None
-    own = whole_id(memory._engine, given, kind="mentions", hidden=True)
-    if own != given:
+    own = whole_id(memory._engine, wanted, kind="mentions", hidden=True)
+    if own != wanted:
         return own
     with suppress(NotFound):
-        said = mentions_of(memory, memory.get(memory_id(memory, given)))
-        return said[0].id if said else given
-    return given
+        mentions = mentions_of(memory, memory.get(memory_id(memory, wanted)))
+        return mentions[0].id if mentions else wanted
+    return wanted

@@ -43,53 +43,53 @@ class ImportedTranscript:
     def without(self, refused: Sequence[Skip]) -> ImportedTranscript:
         """The same with more turns that are skipped."""
         skips = Omissions(Counter(self.reasons), list(self.examples))
-        for each in refused:
-            skips.add(each)
+        for skip in refused:
+            skips.add(skip)
         return replace(
             self, skipped=self.skipped + len(refused), reasons=dict(skips.reasons), examples=tuple(skips.examples)
         )
 
 
-def report_import(common: CommonOptions, found: Sequence[ImportedTranscript], *, dry_run: bool) -> None:
+def report_import(common: CommonOptions, transcripts: Sequence[ImportedTranscript], *, dry_run: bool) -> None:
     """Print the result for each source, in lines that fit any terminal."""
     if common.json:
-        print_json({"files": found, **({"dry_run": True} if dry_run else {})})
+        print_json({"files": transcripts, **({"dry_run": True} if dry_run else {})})
         return
     console = stdout_console()
-    for each in found:
-        for line in _lines(each, dry_run=dry_run):
+    for transcript in transcripts:
+        for line in _lines(transcript, dry_run=dry_run):
             console.print(line)
     if dry_run:
         console.print("This was a dry run: nothing was imported.")
 
 
-def _lines(found: ImportedTranscript, *, dry_run: bool) -> Iterator[RenderableType]:
-    is_notes = found.format == "markdown"
+def _lines(transcript: ImportedTranscript, *, dry_run: bool) -> Iterator[RenderableType]:
+    is_notes = transcript.format == "markdown"
     what, parts = ("file", "part") if is_notes else ("conversation", "turn")
     size = (
-        f"{found.format}: {_count(found.sessions, what)}, {_count(found.turns, parts)}"
-        if found.sessions
-        else found.format
+        f"{transcript.format}: {_count(transcript.sessions, what)}, {_count(transcript.turns, parts)}"
+        if transcript.sessions
+        else transcript.format
     )
-    yield Text.assemble((printable(found.name, longest=60).plain, "bold"), f" ({size})")
+    yield Text.assemble((printable(transcript.name, longest=60).plain, "bold"), f" ({size})")
     figures = {
-        "to import" if dry_run else "imported": found.imported,
-        "changed": found.changed,
-        "known": found.known,
-        "forgotten as no longer there" if is_notes else "taken back": found.taken_back,
+        "to import" if dry_run else "imported": transcript.imported,
+        "changed": transcript.changed,
+        "known": transcript.known,
+        "forgotten as no longer there" if is_notes else "taken back": transcript.taken_back,
     }
-    said = ", ".join(f"{name} {count:,}" for name, count in figures.items() if count or "import" in name)
-    yield _indented(said)
-    if found.titles:
-        titles = ", ".join(f"“{printable(title, longest=LONGEST_TITLE).plain}”" for title in found.titles)
-        more = found.sessions - len(found.titles)
+    counts = ", ".join(f"{name} {count:,}" for name, count in figures.items() if count or "import" in name)
+    yield _indented(counts)
+    if transcript.titles:
+        titles = ", ".join(f"“{printable(title, longest=LONGEST_TITLE).plain}”" for title in transcript.titles)
+        more = transcript.sessions - len(transcript.titles)
         yield _indented(f"about {titles}" + (f" and {more:,} more" if more > 0 else ""))
-    if found.reasons:
-        why = ", ".join(f"{reason} ({count:,})" for reason, count in found.reasons.items())
-        yield _indented(f"skipped {found.skipped:,}: {why}")
-    for each in found.examples:
-        if each.reason in SHOWN:
-            yield _indented(f"{each.where}: {each.detail}", by=4)
+    if transcript.reasons:
+        why = ", ".join(f"{reason} ({count:,})" for reason, count in transcript.reasons.items())
+        yield _indented(f"skipped {transcript.skipped:,}: {why}")
+    for example in transcript.examples:
+        if example.reason in SHOWN:
+            yield _indented(f"{example.where}: {example.detail}", by=4)
 
 
 def _indented(words: str, *, by: int = 2) -> Padding:

@@ -69,8 +69,8 @@ def source_of(path: Path, *, format: str, table: TableOptions = NO_TABLE_OPTIONS
     name, longest = "stdin" if str(path) == "-" else path.name or str(path.resolve()), table.longest
     try:
         if path.is_dir() and (database := database_of(path)) and format in ("auto", MEMPALACE):
-            found = source(name, [drawers_part(database, name=name, zone=table.zone)])
-            return replace(found, place_of=place_of, identity=identity_of(path))
+            drawers = source(name, [drawers_part(database, name=name, zone=table.zone)])
+            return replace(drawers, place_of=place_of, identity=identity_of(path))
         if path.is_dir():
             return source(name, _folder_parts(path, format, longest=longest))
         if str(path) == "-" or not path.is_file():  # a pipe can be read only once
@@ -97,15 +97,15 @@ def source(name: str, parts: Sequence[Part]) -> Source:
     left_out, sessions, formats, turns = Omissions(), dict[str, str | None](), set[str](), 0
     conversations = list[Conversation]()
 
-    def told(each: Skip | Conversation) -> None:
+    def collect(item: Skip | Conversation) -> None:
         """Note what is left out, and what holds of a conversation."""
-        if isinstance(each, Conversation):
-            conversations.append(each)
+        if isinstance(item, Conversation):
+            conversations.append(item)
         else:
-            left_out.add(each)
+            left_out.add(item)
 
     for part in parts:
-        format, drafts = part(told)
+        format, drafts = part(collect)
         before = turns
         for draft in drafts:
             turns += 1
@@ -133,8 +133,8 @@ def source(name: str, parts: Sequence[Part]) -> Source:
 
 def _of_user(part: Part, user: str, skip: OnSkip) -> Opened:
     """Open a part; of an export of several users' memories, read those of one user only."""
-    format, found = part(skip)
-    return format, _only(found, user, skip) if format == mem0.FORMAT else found
+    format, drafts = part(skip)
+    return format, _only(drafts, user, skip) if format == mem0.FORMAT else drafts
 
 
 def _only(drafts: Iterator[Draft], user: str, skip: OnSkip) -> Iterator[Draft]:
@@ -160,8 +160,8 @@ def _kept_part(content: bytes, *, name: str, format: str, longest: int) -> Part:
 def _told(transcript: Transcript, skip: OnSkip) -> Iterator[Draft]:
     for reason, count in transcript.reasons.items():
         shown = [each for each in transcript.examples if each.reason == reason]
-        for each in [*shown, *[Skip(reason)] * (count - len(shown))]:
-            skip(each)
+        for omission in [*shown, *[Skip(reason)] * (count - len(shown))]:
+            skip(omission)
     for conversation in transcript.conversations:
         skip(conversation)
     yield from transcript
@@ -196,10 +196,10 @@ def _lines(file: Path, *, name: str, format: str, skip: OnSkip, longest: int) ->
 def _opened_list(file: IO[bytes], *, name: str, format: str, skip: OnSkip, longest: int) -> Opened:
     with ExitStack() as stack:
         stack.enter_context(file)
-        known, found = iter_list(
+        known, drafts = iter_list(
             file.read, name=name, format=format, skip=skip, attach=attach_files, follow=skip, longest=longest
         )
-        return known, _within(stack.pop_all(), found)
+        return known, _within(stack.pop_all(), drafts)
 
 
 def _within(opened: ExitStack, drafts: Iterator[Draft]) -> Iterator[Draft]:
@@ -212,8 +212,8 @@ def _within(opened: ExitStack, drafts: Iterator[Draft]) -> Iterator[Draft]:
 
 def _archive_parts(file: Path | io.BytesIO, name: str, format: str, *, longest: int) -> list[Part]:
     with Archive(file, name=name) as archive:
-        found = archive.conversations()
-    return [partial(_opened_member, file, name, number, format, longest) for number, _ in enumerate(found)]
+        members = archive.conversations()
+    return [partial(_opened_member, file, name, number, format, longest) for number, _ in enumerate(members)]
 
 
 def _opened_member(file: Path | io.BytesIO, name: str, number: int, format: str, longest: int, skip: OnSkip) -> Opened:
@@ -221,31 +221,31 @@ def _opened_member(file: Path | io.BytesIO, name: str, number: int, format: str,
         archive = stack.enter_context(Archive(file, name=name))
         info = archive.conversations()[number]
         member = stack.enter_context(archive.open(info))
-        known, found = iter_list(
+        known, drafts = iter_list(
             member.read, name=f"{name}, {info.filename}", format=format, skip=skip, attach=attach_files, follow=skip,
             longest=longest,
         )  # fmt: skip
-        return known, _within(stack.pop_all(), found)
+        return known, _within(stack.pop_all(), drafts)
 
 
 def _folder_parts(path: Path, format: str, *, longest: int) -> list[Part]:
     """The transcripts of a folder: an unpacked export, or the sessions of Claude Code or Codex."""
-    found = transcripts_in(path)
-    if not found:
+    transcripts = transcripts_in(path)
+    if not transcripts:
         with Folder(path) as folder:
             files = folder.files(FOLDER_PATTERN)
         listed = ", ".join("/".join(parts)[:60] for parts in files[:5]) + (", …" if len(files) > 5 else "")
         raise InvalidInput(refusal(path.name or str(path), f"a folder of other files ({listed or 'none'})"))
-    opened = _opened_list_of if CONVERSATIONS.fullmatch(found[0][-1]) else _opened_session
-    return [partial(opened, path.joinpath(*each), "/".join(each), format, longest) for each in found]
+    opened = _opened_list_of if CONVERSATIONS.fullmatch(transcripts[0][-1]) else _opened_session
+    return [partial(opened, path.joinpath(*each), "/".join(each), format, longest) for each in transcripts]
 
 
 def transcripts_in(path: Path) -> list[Parts]:
     """The files of a folder, and of those below it, that are an export's conversations, or else sessions."""
     with Folder(path) as folder:
         files = [parts for parts in folder.files(FOLDER_PATTERN) if not path.joinpath(*parts).is_symlink()]
-    found = [parts for parts in files if CONVERSATIONS.fullmatch(parts[-1])]
-    return found or [parts for parts in files if parts[-1].endswith(".jsonl")]
+    conversations = [parts for parts in files if CONVERSATIONS.fullmatch(parts[-1])]
+    return conversations or [parts for parts in files if parts[-1].endswith(".jsonl")]
 
 
 def _opened_list_of(file: Path, name: str, format: str, longest: int, skip: OnSkip) -> Opened:

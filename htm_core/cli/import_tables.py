@@ -47,19 +47,19 @@ NO_TABLE_OPTIONS = TableOptions()
 
 def table_options(columns: Iterable[str] | None, zone: str | None) -> TableOptions:
     """The values of --column and --timezone; raises `BadParameter` for what is none."""
-    given: dict[str, str] = {}
-    for each in columns or ():
-        name, equals, column = each.partition("=")
+    column_of: dict[str, str] = {}
+    for option in columns or ():
+        name, equals, column = option.partition("=")
         if not equals or not column:
-            raise typer.BadParameter(f"expected --column FIELD=COLUMN, such as text=Body, got {each!r:.80}")
-        given[name.strip()] = column
+            raise typer.BadParameter(f"expected --column FIELD=COLUMN, such as text=Body, got {option!r:.80}")
+        column_of[name.strip()] = column
     try:
-        found = ZoneInfo(zone) if zone else None
+        zone_info = ZoneInfo(zone) if zone else None
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise typer.BadParameter(
             f"expected --timezone as UTC or a place such as Europe/Rome, got {zone!r:.80}"
         ) from None
-    return TableOptions(columns=given, zone=found)
+    return TableOptions(columns=column_of, zone=zone_info)
 
 
 def table_part(path: Path, head: bytes, *, name: str, format: str, options: TableOptions) -> Part | None:

@@ -117,10 +117,10 @@ def import_files(
     if wait and not dry_run:
         ensure_weights(common)
     with nullcontext() if dry_run else resumable(), common.memory(works=wait and not dry_run) as memory:
-        found = []
+        imported = []
         with progress_bar() as progress:
             for source in sources:
-                found.append(
+                imported.append(
                     import_source(
                         memory,
                         source,
@@ -131,14 +131,14 @@ def import_files(
                         dry_run=dry_run,
                     )
                 )
-            found += [import_notes(memory, folder, progress=progress, dry_run=dry_run) for folder in folders]
-        found += failed
+            imported += [import_notes(memory, folder, progress=progress, dry_run=dry_run) for folder in folders]
+        imported += failed
         if wait and not dry_run:
             wait_for_vectors(memory)
-        report_import(common, found, dry_run=dry_run)
+        report_import(common, imported, dry_run=dry_run)
         if not dry_run:
             report_pending_vectors(memory)
-    if any(FAULTS & each.reasons.keys() for each in found):
+    if any(FAULTS & each.reasons.keys() for each in imported):
         raise typer.Exit(FAILED)
 
 
@@ -281,9 +281,9 @@ def import_notes(memory: Memory, path: Path, *, progress: Progress, dry_run: boo
     left_out = Omissions()
     for skip in failed:
         left_out.add(skip)
-    for each in done:
-        for what in each.left_out:
-            left_out.add(Skip(LINK_TO_NOTHING if what.startswith("the link") else NO_TAG, each.path, what))
+    for loaded in done:
+        for what in loaded.left_out:
+            left_out.add(Skip(LINK_TO_NOTHING if what.startswith("the link") else NO_TAG, loaded.path, what))
     return ImportedTranscript(
         name=path.name, format="markdown", turns=sum(each.chunks for each in done),
         sessions=sum(each.status != "unloaded" for each in done),

@@ -108,18 +108,20 @@ def _import(
         print_json(done)
         return left_out
     console = stdout_console()
-    for each in done.tables:
-        counts = f"{each.imported:,} new, {each.changed:,} changed, {each.known:,} known, {each.skipped:,} skipped"
-        rows = [("kind", each.kind), ("into", each.into), ("rows", f"{each.rows:,}: {counts}")]
-        rows += [("vectors of", each.model)] if each.model else []
-        rows += [("skipped", f"{count:,} times: {reason}") for reason, count in each.reasons.items()]
+    for result in done.tables:
+        counts = (
+            f"{result.imported:,} new, {result.changed:,} changed, {result.known:,} known, {result.skipped:,} skipped"
+        )
+        rows = [("kind", result.kind), ("into", result.into), ("rows", f"{result.rows:,}: {counts}")]
+        rows += [("vectors of", result.model)] if result.model else []
+        rows += [("skipped", f"{count:,} times: {reason}") for reason, count in result.reasons.items()]
         rows += [
             ("left out" if at == 0 else "", f"{example.where}: {example.reason}")
-            for at, example in enumerate(each.examples)
+            for at, example in enumerate(result.examples)
         ]
-        if (more := each.skipped - len(each.examples)) > 0:
+        if (more := result.skipped - len(result.examples)) > 0:
             rows.append(("", f"and {more:,} more"))
-        console.print(printable(each.table), style="bold")
+        console.print(printable(result.table), style="bold")
         console.print(key_value_table(rows))
     if done.others:
         stderr_console().print(printable(f"Not understood, and left alone: {', '.join(done.others)}"), style="dim")

@@ -77,11 +77,11 @@ def jobs(
             retried = memory.jobs.retry(
                 job_ids(memory, ids) if ids else None, kind=None if kind is None else kind.value
             )
-            found = None
+            rows = None
         else:
-            retried, found = 0, memory.jobs.list(kind=None if kind is None else kind.value, parked=parked, limit=limit)
-    if found is not None:
-        _show(common, found)
+            retried, rows = 0, memory.jobs.list(kind=None if kind is None else kind.value, parked=parked, limit=limit)
+    if rows is not None:
+        _show(common, rows)
     elif common.json:
         print_json({"retried": retried})
     else:
@@ -90,7 +90,7 @@ def jobs(
         )
 
 
-def _show(common: CommonOptions, found: list[Job]) -> None:
-    show_rows(common, found, JOBS)
-    if not found and not common.json:
+def _show(common: CommonOptions, rows: list[Job]) -> None:
+    show_rows(common, rows, JOBS)
+    if not rows and not common.json:
         stderr_console().print("No jobs are pending.")

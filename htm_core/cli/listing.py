@@ -45,8 +45,8 @@ class Column(Generic[T]):
     def cell(self, row: T) -> Text:
         """Return what a table shows of a row, without control characters."""
         if self.shown is not None:
-            found = self.shown(row)
-            return found if isinstance(found, Text) else printable(found)
+            text = self.shown(row)
+            return text if isinstance(text, Text) else printable(text)
         assert self.value is not None
         return printable(csv_text(self.value(row)))
 

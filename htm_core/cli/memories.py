@@ -128,8 +128,8 @@ def report_pending_vectors(memory: Memory) -> None:
     pending = memory.jobs.list(kind="embed", parked=False, limit=1_000)
     if pending:
         many = f"{len(pending):,}{'+' * (len(pending) == 1_000)}"
-        found = "1 memory is found by its words" if len(pending) == 1 else f"{many} memories are found by their words"
-        stderr_console().print(f"{found} only, until a worker runs: htm worker --once")
+        phrase = "1 memory is found by its words" if len(pending) == 1 else f"{many} memories are found by their words"
+        stderr_console().print(f"{phrase} only, until a worker runs: htm worker --once")
 
 
 def recall(
@@ -165,19 +165,19 @@ def recall(
     if mode is not Mode.text:
         common.warm_model()
     with common.memory() as memory:
-        found = memory.recall(
+        result = memory.recall(
             query, limit=limit, budget=budget, mode=mode.value, scope=chosen_scope(scope, common), timeframe=timeframe,
             tags=split_values(tags), where=json_object(where), robot=split_values(by), min_score=min_score,
             hold=hold, explain=explain, as_of=iso_time(as_of, where="--as-of", what="option"),
             valid_at=iso_time(valid_at, where="--valid-at", what="option"),
             sources=None if sources is None else [check_source(each) for each in sources], min_trust=min_trust,
         )  # fmt: skip
-        show_rows(common, found.hits, HITS, document=found)
+        show_rows(common, result.hits, HITS, document=result)
         if explain and not (common.json or common.csv):
-            stdout_console().print(timings_line(found), style="dim")
-        for note in () if common.json else recall_notes(found):
+            stdout_console().print(timings_line(result), style="dim")
+        for note in () if common.json else recall_notes(result):
             stderr_console().print(printable(note), style="yellow")
-        if not found:
+        if not result:
             end_without_user(common, memory, "Nothing was found.")
 
 
@@ -256,37 +256,37 @@ def timeline(
 ) -> None:
     """Show what was said in order: the latest mentions, or those before or after one."""
     with common.memory() as memory:
-        said = memory.timeline(
+        mentions = memory.timeline(
             session=common.session, robot=by, timeframe=timeframe, limit=limit, forgotten=forgotten,
             before=mention_id(memory, before), after=mention_id(memory, after),
             as_of=iso_time(as_of, where="--as-of", what="option"),
         )  # fmt: skip
-        names = {} if common.json else session_names(memory, [each.session for each in said])
-        show_rows(common, said, _said_columns(names))
-        if not said:
+        names = {} if common.json else session_names(memory, [each.session for each in mentions])
+        show_rows(common, mentions, _said_columns(names))
+        if not mentions:
             end_without_user(common, memory, "Nothing was said.")
 
 
 def _said_columns(names: Mapping[str, str]) -> list[Column[Mention]]:
     """The columns of a timeline; `names` are what its sessions are called."""
     return [
-        Column(name="id", value=lambda each: each.node_id, shown=lambda each: short(each.node_id)),
-        Column(name="mention", value=lambda each: each.id, exact=True),
+        Column(name="id", value=lambda row: row.node_id, shown=lambda row: short(row.node_id)),
+        Column(name="mention", value=lambda row: row.id, exact=True),
         Column(
             name="who and when",
-            shown=lambda each: Text.assemble(
-                printable(speaker(each), longest=16), "\n", (local_time(each.at), "dim")
+            shown=lambda row: Text.assemble(
+                printable(speaker(row), longest=16), "\n", (local_time(row.at), "dim")
             ),
         ),
-        Column(name="at", value=lambda each: each.at, exact=True),
-        Column(name="role", value=lambda each: each.role, exact=True),
-        Column(name="name", value=lambda each: each.name, exact=True),
-        Column(name="robot", value=lambda each: each.robot, exact=True),
+        Column(name="at", value=lambda row: row.at, exact=True),
+        Column(name="role", value=lambda row: row.role, exact=True),
+        Column(name="name", value=lambda row: row.name, exact=True),
+        Column(name="robot", value=lambda row: row.robot, exact=True),
         Column(
-            name="session", value=lambda each: each.session,
-            shown=lambda each: printable(names.get(each.session or "", ""), longest=20),
+            name="session", value=lambda row: row.session,
+            shown=lambda row: printable(names.get(row.session or "", ""), longest=20),
         ),
-        Column(name="what", value=lambda each: each.content),
+        Column(name="what", value=lambda row: row.content),
     ]  # fmt: skip
 
 

@@ -150,20 +150,20 @@ class CommonOptions:
 
 def _cells() -> bool:
     """True if commands ask in which cell a tenant is."""
-    given = os.environ.get("HTM_CELLS", "").strip().lower()
-    if given not in ("", "0", "1", "false", "true"):
-        raise InvalidInput(f"expected HTM_CELLS to be 1 or 0, or not set, got {given!r:.40}")
-    return given in ("1", "true")
+    value = os.environ.get("HTM_CELLS", "").strip().lower()
+    if value not in ("", "0", "1", "false", "true"):
+        raise InvalidInput(f"expected HTM_CELLS to be 1 or 0, or not set, got {value!r:.40}")
+    return value in ("1", "true")
 
 
 def _redactor() -> Literal["default"] | None:
     """The redactor of commands that store something: none, or the default one."""
-    given = os.environ.get("HTM_REDACTOR") or None
-    if given not in (None, "default"):
+    value = os.environ.get("HTM_REDACTOR") or None
+    if value not in (None, "default"):
         raise InvalidInput(
-            f"expected HTM_REDACTOR to be 'default' or not set, got {given!r:.40}; others can be given in Python"
+            f"expected HTM_REDACTOR to be 'default' or not set, got {value!r:.40}; others can be given in Python"
         )
-    return "default" if given else None
+    return "default" if value else None
 
 
 def memory_options(
@@ -226,11 +226,11 @@ def with_options(
             at = next(at for at, each in enumerate(common) if each.name == "json") + 1
             common[at:at] = inspect.signature(_forms, eval_str=True).parameters.values()
 
-        def run(**given: Any) -> None:  # the parsed options by name: those of the command and the shared ones
-            common = options(**{name: value for name, value in given.items() if name in names})
+        def run(**values: Any) -> None:  # the parsed options by name: those of the command and the shared ones
+            common = options(**{name: value for name, value in values.items() if name in names})
             with reported_errors(debug=common.debug):
-                common = _in_form(common, csv=given.pop("csv", False), table=given.pop("table", False))
-                command(common, **{name: value for name, value in given.items() if name not in names})  # type: ignore[call-arg]
+                common = _in_form(common, csv=values.pop("csv", False), table=values.pop("table", False))
+                command(common, **{name: value for name, value in values.items() if name not in names})  # type: ignore[call-arg]
 
         parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*own, *common)]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -268,7 +268,7 @@ def json_object(text: str | None) -> Mapping[str, Any] | None:
     return value
 
 
-def split_values(given: list[str] | None) -> list[str] | None:
+def split_values(values: list[str] | None) -> list[str] | None:
     """The values of an option that may be repeated and may hold several values separated by commas."""
-    parts = [part.strip() for each in given or () for part in each.split(",")]
+    parts = [part.strip() for each in values or () for part in each.split(",")]
     return [part for part in parts if part] or None

@@ -52,25 +52,25 @@ def own_embedder(spec: str) -> CheckedEmbedder:
 
     Raises `InvalidInput` when there is none, or when it cannot be made.
     """
-    given = object_of(spec, option="--embedder")
-    if isinstance(given, type) or not _embeds(given):
-        if not callable(given):
+    candidate = object_of(spec, option="--embedder")
+    if isinstance(candidate, type) or not _embeds(candidate):
+        if not callable(candidate):
             raise InvalidInput(
                 f"--embedder: expected {spec!r} to be a model with embed_documents and embed_query (LangChain), LlamaIndex's "
-                f"BaseEmbedding, or a function that makes one, got {type(given).__name__}"
+                f"BaseEmbedding, or a function that makes one, got {type(candidate).__name__}"
             )
         try:
-            given = given()
+            candidate = candidate()
         except Exception as error:  # whatever a constructor of the user's raises: a key that is missing, for one
             raise InvalidInput(
                 f"--embedder: expected {spec!r} to make a model without arguments, got {type(error).__name__}: {error}"
             ) from error
-    return resolve(given)
+    return resolve(candidate)
 
 
-def _embeds(given: object) -> bool:
-    return has_methods(given, "embed_documents", "embed_query") or has_methods(
-        given, "get_text_embedding_batch", "get_query_embedding"
+def _embeds(candidate: object) -> bool:
+    return has_methods(candidate, "embed_documents", "embed_query") or has_methods(
+        candidate, "get_text_embedding_batch", "get_query_embedding"
     )
 
 

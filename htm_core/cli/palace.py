@@ -126,20 +126,20 @@ def palace(
     ] = None,
 ) -> None:
     """Keep verified knowledge in rooms and drawers, and consult it before a model generates an answer."""
-    given = PalaceArguments(
+    args = PalaceArguments(
         words=words or [], room=room, drawer=drawer, reason=reason, summary=summary, ttl=ttl, budget=budget,
         threshold=threshold, strict=strict, persons=persons, limit=limit, sources=sources or (), tracker=tracker,
         issues=issues,
     )  # fmt: skip
-    _check(act, given)
+    _check(act, args)
     with common.memory(embed="now") as memory:
-        outcome = ACTIONS[act](Palace(memory), given)
+        outcome = ACTIONS[act](Palace(memory), args)
     if isinstance(outcome, list):
         show_rows(common, outcome, PLACED if act is PalaceAction.look else AUDITED)
         if not outcome and not common.json:
             end_empty("Nothing was found.")
     elif act is PalaceAction.fetch:
-        _show_fetched(common, given.text(), outcome)
+        _show_fetched(common, args.text(), outcome)
     elif common.csv:
         raise InvalidInput(f"expected --csv for a list only, htm palace look or audit, got htm palace {act.value}")
     elif common.json:
@@ -148,62 +148,62 @@ def palace(
         _show(outcome)
 
 
-def _check(act: PalaceAction, given: PalaceArguments) -> None:
+def _check(act: PalaceAction, args: PalaceArguments) -> None:
     if act in (PalaceAction.look, PalaceAction.wake, PalaceAction.audit):
-        if given.words:
+        if args.words:
             raise typer.BadParameter(f"expected no words after htm palace {act.value}")
-    elif act in (PalaceAction.register, PalaceAction.fetch) and len(given.words) != 1:
+    elif act in (PalaceAction.register, PalaceAction.fetch) and len(args.words) != 1:
         raise typer.BadParameter(f"expected one address, or one folder, after htm palace {act.value}")
-    elif not given.words:
+    elif not args.words:
         raise typer.BadParameter(f"expected words after htm palace {act.value}; see htm palace --help")
 
 
-def _init(palace: Palace, given: PalaceArguments) -> Placed:
-    return palace.identify(given.text())
+def _init(palace: Palace, args: PalaceArguments) -> Placed:
+    return palace.identify(args.text())
 
 
-def _look(palace: Palace, given: PalaceArguments) -> list[Placed]:
-    return palace.look(room=given.room, drawer=given.drawer, limit=given.most())
+def _look(palace: Palace, args: PalaceArguments) -> list[Placed]:
+    return palace.look(room=args.room, drawer=args.drawer, limit=args.most())
 
 
-def _file(palace: Palace, given: PalaceArguments) -> Placed:
-    room, drawer = given.where()
-    return palace.file(given.text(), room=room, drawer=drawer)
+def _file(palace: Palace, args: PalaceArguments) -> Placed:
+    room, drawer = args.where()
+    return palace.file(args.text(), room=room, drawer=drawer)
 
 
-def _promote(palace: Palace, given: PalaceArguments) -> Any:
-    if not given.reason or not given.summary:
+def _promote(palace: Palace, args: PalaceArguments) -> Any:
+    if not args.reason or not args.summary:
         raise typer.BadParameter("expected --reason and --summary; raw output is never promoted")
-    room, drawer = given.where()
-    return palace.promote(given.words[0], reason=given.reason, summary=given.summary, room=room, drawer=drawer)
+    room, drawer = args.where()
+    return palace.promote(args.words[0], reason=args.reason, summary=args.summary, room=room, drawer=drawer)
 
 
-def _consult(palace: Palace, given: PalaceArguments) -> Grounding:
-    for source in given.sources:
-        palace.register(fetcher_of(source, tracker=given.tracker), listing=False)
-    enforcer = Enforcer(palace, threshold=given.threshold, strict=given.strict, persons=given.persons)
-    return enforcer.consult(given.text())
+def _consult(palace: Palace, args: PalaceArguments) -> Grounding:
+    for source in args.sources:
+        palace.register(fetcher_of(source, tracker=args.tracker), listing=False)
+    enforcer = Enforcer(palace, threshold=args.threshold, strict=args.strict, persons=args.persons)
+    return enforcer.consult(args.text())
 
 
-def _audit(palace: Palace, given: PalaceArguments) -> list[Decision | Consultation]:
+def _audit(palace: Palace, args: PalaceArguments) -> list[Decision | Consultation]:
     rows: list[Decision | Consultation] = [
-        *palace.decisions(limit=given.most()),
-        *palace.consultations(limit=given.most()),
+        *palace.decisions(limit=args.most()),
+        *palace.consultations(limit=args.most()),
     ]
-    return sorted(rows, key=lambda row: row.at, reverse=True)[: given.most()]
+    return sorted(rows, key=lambda row: row.at, reverse=True)[: args.most()]
 
 
-def _register(palace: Palace, given: PalaceArguments) -> Registered:
-    fetcher = fetcher_of(given.words[0], tracker=given.tracker, issues=given.issues)
+def _register(palace: Palace, args: PalaceArguments) -> Registered:
+    fetcher = fetcher_of(args.words[0], tracker=args.tracker, issues=args.issues)
     with progress_bar() as progress:
         progress.add_task("Listing", total=None)
-        return palace.register(fetcher, limit=REGISTERED if given.limit is None else given.limit)
+        return palace.register(fetcher, limit=REGISTERED if args.limit is None else args.limit)
 
 
-def _fetch(palace: Palace, given: PalaceArguments) -> str | None:  # noqa: ARG001 - as the others are called
+def _fetch(palace: Palace, args: PalaceArguments) -> str | None:  # noqa: ARG001 - as the others are called
     """Return what an artifact says now. Nothing of it is stored, and nothing has to be registered."""
-    uri = uri_of(given.words[0])
-    return fetcher_of(uri, tracker=given.tracker)(uri)
+    uri = uri_of(args.words[0])
+    return fetcher_of(uri, tracker=args.tracker)(uri)
 
 
 def _show_fetched(common: CommonOptions, named: str, text: str | None) -> None:
@@ -223,14 +223,14 @@ ACTIONS: dict[PalaceAction, Callable[[Palace, PalaceArguments], Any]] = {
     PalaceAction.init: _init,
     PalaceAction.look: _look,
     PalaceAction.file: _file,
-    PalaceAction.note: lambda palace, given: palace.note(given.text(), ttl=given.ttl),
+    PalaceAction.note: lambda palace, args: palace.note(args.text(), ttl=args.ttl),
     PalaceAction.promote: _promote,
-    PalaceAction.wake: lambda palace, given: palace.wake_up(budget=given.budget),
+    PalaceAction.wake: lambda palace, args: palace.wake_up(budget=args.budget),
     PalaceAction.consult: _consult,
     PalaceAction.register: _register,
     PalaceAction.fetch: _fetch,
-    PalaceAction.export: lambda palace, given: palace.export(given.text()),
-    PalaceAction.load: lambda palace, given: palace.load(given.text()),
+    PalaceAction.export: lambda palace, args: palace.export(args.text()),
+    PalaceAction.load: lambda palace, args: palace.load(args.text()),
     PalaceAction.audit: _audit,
 }
 
@@ -238,8 +238,8 @@ ACTIONS: dict[PalaceAction, Callable[[Palace, PalaceArguments], Any]] = {
 def _show(outcome: Any) -> None:
     if isinstance(outcome, Registered):
         more = "" if outcome.complete else "\nThere are more: raise --limit."
-        said = f"{outcome.listed:,} listed, {outcome.added:,} new, {outcome.renamed:,} with a new title{more}"
-        stdout_console().print(printable(said))
+        summary = f"{outcome.listed:,} listed, {outcome.added:,} new, {outcome.renamed:,} with a new title{more}"
+        stdout_console().print(printable(summary))
     elif isinstance(outcome, Placed):
         stdout_console().print(printable(f"{outcome.id}  {_place(outcome)}  {outcome.content}"))
     elif isinstance(outcome, Grounding):
@@ -287,8 +287,8 @@ def _grounding(grounding: Grounding) -> None:
     for layer in grounding.layers:
         made.add_row(f"{layer.layer} {layer.name}", layer.state, printable(layer.why))
     stdout_console().print(made)
-    for each in grounding.evidence:
-        stdout_console().print(printable(f"{each.score:.2f}  {each.source}  {each.content}", longest=2_000))
+    for item in grounding.evidence:
+        stdout_console().print(printable(f"{item.score:.2f}  {item.source}  {item.content}", longest=2_000))
     if grounding.answer:
         stdout_console().print(grounding.answer)
 

@@ -48,10 +48,10 @@ def related(
     kinds: list[RelationKind] | None = None if not types else [each.value for each in types]
     with common.memory() as memory:
         start = memory_id(memory, node)
-        found = memory.related(start, hops=hops, kinds=kinds, limit=limit, min_weight=min_weight)
+        rows = memory.related(start, hops=hops, kinds=kinds, limit=limit, min_weight=min_weight)
         start = memory.get(start).id
-    show_rows(common, found, _columns(start))
-    if not found:
+    show_rows(common, rows, _columns(start))
+    if not rows:
         end_empty("No related memories were found.")
 
 
@@ -68,22 +68,22 @@ def link(
     if common.json:
         print_json(made)
     else:
-        said = f"{made.kind} by {made.weight:g}" if made.weight else f"{made.kind} no longer"
-        stdout_console().print(printable(f"{made.source} → {made.target}  {said}"))
+        change = f"{made.kind} by {made.weight:g}" if made.weight else f"{made.kind} no longer"
+        stdout_console().print(printable(f"{made.source} → {made.target}  {change}"))
 
 
 def _columns(start: str) -> Sequence[Column[Related]]:
     """The columns of what is related to the node `start`."""
     return (
-        Column(name="id", value=lambda each: each.node.id, shown=lambda each: short(each.node.id)),
-        Column(name="weight", value=lambda each: each.weight, shown=lambda each: f"{each.weight:.2f}", right=True),
+        Column(name="id", value=lambda row: row.node.id, shown=lambda row: short(row.node.id)),
+        Column(name="weight", value=lambda row: row.weight, shown=lambda row: f"{row.weight:.2f}", right=True),
         Column(
-            name="memory", value=lambda each: each.node.content,
-            shown=lambda each: Text.assemble(
-                printable(each.node.content), (f"\n{path_text(start, each.path)}", "dim")
+            name="memory", value=lambda row: row.node.content,
+            shown=lambda row: Text.assemble(
+                printable(row.node.content), (f"\n{path_text(start, row.path)}", "dim")
             ),
         ),
-        Column(name="by", value=lambda each: path_text(start, each.path), exact=True),
+        Column(name="by", value=lambda row: path_text(start, row.path), exact=True),
     )  # fmt: skip
 
 

@@ -87,10 +87,10 @@ def key_value_table(rows: Iterable[tuple[str, str]]) -> Table:
     return made
 
 
-def recall_notes(found: Recall) -> list[str]:
+def recall_notes(result: Recall) -> list[str]:
     """Return notes on a recall besides its hits: other words or times were searched, or a part failed."""
-    when = found.timeframe and found.timeframe.note
-    notes = [found.searched_note, when, found.corrections_note, found.degraded, found.fallback]
+    when = result.timeframe and result.timeframe.note
+    notes = [result.searched_note, when, result.corrections_note, result.degraded, result.fallback]
     return [note for note in notes if note]
 
 
@@ -99,9 +99,9 @@ def speaker(mention: Mention | None) -> str:
     return "" if mention is None else speaker_of(mention.name, mention.role) or mention.robot
 
 
-def timings_line(found: Recall) -> str:
+def timings_line(result: Recall) -> str:
     """Return how long the parts of a recall took, and which steps after the search changed something."""
-    spent, steps = found.timings, f"; then: {', '.join(found.steps)}" if found.steps else ""
+    spent, steps = result.timings, f"; then: {', '.join(result.steps)}" if result.steps else ""
     return f"{spent.embedding:.0f} ms for the embedding, {spent.sql:.0f} ms for the search{steps}"
 
 

@@ -39,14 +39,14 @@ def setup(common: CommonOptions) -> None:
 
 def _vocabulary() -> dict[str, str | bool | None]:
     """Find or download the vocabulary for exact counts of tokens. If that fails, say so: tokens are estimated then."""
-    found = vocabulary.find()
-    fetched = found is None
+    installed = vocabulary.find()
+    fetched = installed is None
     try:
-        found = found or vocabulary.fetch()
+        installed = installed or vocabulary.fetch()
     except ModelError as error:
         stderr_console().print(printable(f"Tokens will be estimated: {error}"), style="yellow")
         return {"name": "estimate", "folder": None, "fetched": False}
-    return {"name": found.vocabulary.encoding, "folder": str(found.directory), "fetched": fetched}
+    return {"name": installed.vocabulary.encoding, "folder": str(installed.directory), "fetched": fetched}
 
 
 def fetch() -> Path:

@@ -73,9 +73,9 @@ def list_memories(
     """List memories, the newest first."""
     with common.memory() as memory:
         follows = None if after is None else memory_id(memory, after, forgotten=True)
-        found = memory.list(tags=split_values(tags), where=json_object(where), limit=limit, after=follows)
-        show_rows(common, found, NODES)
-        if not found:
+        nodes = memory.list(tags=split_values(tags), where=json_object(where), limit=limit, after=follows)
+        show_rows(common, nodes, NODES)
+        if not nodes:
             end_without_user(common, memory, "There are no such memories.")
 
 
@@ -131,10 +131,10 @@ def _print(shown: ShownMemory) -> None:
         to.print(made)
     if shown.related:
         made = make_table("weight", "by", "id", "related memory", right=("weight",))
-        for each in shown.related:
+        for related in shown.related:
             made.add_row(
-                f"{each.weight:.2f}", path_text(node.id, each.path), short(each.node.id),
-                printable(each.node.content, longest=120),
+                f"{related.weight:.2f}", path_text(node.id, related.path), short(related.node.id),
+                printable(related.node.content, longest=120),
             )  # fmt: skip
         to.print(made)
     if shown.changes:
@@ -150,13 +150,13 @@ def _print(shown: ShownMemory) -> None:
         to.print(made)
 
 
-def _print_mentions(said: Sequence[Mention]) -> None:
+def _print_mentions(mentions: Sequence[Mention]) -> None:
     made = make_table("said", "by", "robot", "in session")
-    for each in said[:MENTIONS]:
+    for mention in mentions[:MENTIONS]:
         made.add_row(
-            local_time(each.at), printable(speaker(each), longest=24), printable(each.robot, longest=20),
-            printable(each.session or ""),
+            local_time(mention.at), printable(speaker(mention), longest=24), printable(mention.robot, longest=20),
+            printable(mention.session or ""),
         )  # fmt: skip
     stdout_console().print(made)
-    if len(said) > MENTIONS:
-        stdout_console().print(f"and {len(said) - MENTIONS:,} more before")
+    if len(mentions) > MENTIONS:
+        stdout_console().print(f"and {len(mentions) - MENTIONS:,} more before")

@@ -50,21 +50,21 @@ TAKES = {
 }
 
 
-def _closeness(each: TagCount | TagFound | TagRelated) -> float | None:
-    return each.score if isinstance(each, TagFound) else each.weight if isinstance(each, TagRelated) else None
+def _closeness(row: TagCount | TagFound | TagRelated) -> float | None:
+    return row.score if isinstance(row, TagFound) else row.weight if isinstance(row, TagRelated) else None
 
 
-def _nodes(each: TagCount | TagFound | TagRelated) -> int:
-    return each.shared if isinstance(each, TagRelated) else each.nodes
+def _nodes(row: TagCount | TagFound | TagRelated) -> int:
+    return row.shared if isinstance(row, TagRelated) else row.nodes
 
 
 COUNTED: Sequence[Column[TagCount | TagFound | TagRelated]] = (
-    Column(name="nodes", value=_nodes, shown=lambda each: f"{_nodes(each):,}", right=True),
+    Column(name="nodes", value=_nodes, shown=lambda row: f"{_nodes(row):,}", right=True),
     Column(
         name="closeness", value=_closeness, right=True,
-        shown=lambda each: "" if (close := _closeness(each)) is None else f"{close:.2f}",
+        shown=lambda row: "" if (close := _closeness(row)) is None else f"{close:.2f}",
     ),
-    Column(name="tag", value=lambda each: each.tag),
+    Column(name="tag", value=lambda row: row.tag),
 )  # fmt: skip
 
 
@@ -84,35 +84,35 @@ def tags(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many at most.")] = 20,
 ) -> None:
     """Show tags as a tree, the popular ones, those like a word or related to a tag; add and remove tags."""
-    given = words or []
-    _check(act, given)
+    arguments = words or []
+    _check(act, arguments)
     with common.memory() as memory:
         if act is TagAction.tree:
-            _draw(common, memory.tags.tree(given[0] if given else None), drawn)
+            _draw(common, memory.tags.tree(arguments[0] if arguments else None), drawn)
         elif act in (TagAction.add, TagAction.remove):
-            _change(common, memory, act, given)
+            _change(common, memory, act, arguments)
         else:
-            _list(common, _found(memory, act, given, timeframe=timeframe, limit=limit))
+            _list(common, _found(memory, act, arguments, timeframe=timeframe, limit=limit))
 
 
-def _check(act: TagAction, given: Sequence[str]) -> None:
+def _check(act: TagAction, arguments: Sequence[str]) -> None:
     fewest, largest = {
         TagAction.tree: (0, 1),
         TagAction.popular: (0, 0),
         TagAction.add: (2, 99),
         TagAction.remove: (2, 99),
     }.get(act, (1, 1))
-    if not fewest <= len(given) <= largest:
+    if not fewest <= len(arguments) <= largest:
         raise typer.BadParameter(f"expected: htm tags {act.value} {TAKES[act]}".rstrip())
 
 
 def _found(
-    memory: Memory, act: TagAction, given: Sequence[str], *, timeframe: str | None, limit: int
+    memory: Memory, act: TagAction, arguments: Sequence[str], *, timeframe: str | None, limit: int
 ) -> Sequence[TagCount | TagFound | TagRelated]:
     if act is TagAction.search:
-        return memory.tags.search(given[0], limit=limit)
+        return memory.tags.search(arguments[0], limit=limit)
     if act is TagAction.related:
-        return memory.tags.related(given[0], limit=limit)
+        return memory.tags.related(arguments[0], limit=limit)
     return memory.tags.popular(limit=limit, timeframe=timeframe)
 
 
@@ -133,16 +133,16 @@ def _nested(tree: TagTree) -> dict[str, Any]:
     return {"tag": tree.tag, "nodes": tree.nodes, "children": [_nested(child) for child in tree.children]}
 
 
-def _change(common: CommonOptions, memory: Memory, act: TagAction, given: Sequence[str]) -> None:
+def _change(common: CommonOptions, memory: Memory, act: TagAction, arguments: Sequence[str]) -> None:
     change = memory.tags.add if act is TagAction.add else memory.tags.remove
-    node = change(memory_id(memory, given[0]), given[1:])
+    node = change(memory_id(memory, arguments[0]), arguments[1:])
     if common.json:
         print_json(node)
     else:
         stdout_console().print(printable(f"{node.id}  {', '.join(node.tags) or 'no tags'}"))
 
 
-def _list(common: CommonOptions, found: Sequence[TagCount | TagFound | TagRelated]) -> None:
-    show_rows(common, found, COUNTED)
-    if not found:
+def _list(common: CommonOptions, rows: Sequence[TagCount | TagFound | TagRelated]) -> None:
+    show_rows(common, rows, COUNTED)
+    if not rows:
         end_empty("No tags were found.")

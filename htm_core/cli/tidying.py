@@ -33,26 +33,26 @@ def profile(
 ) -> None:
     """Show what is known of a --user by their own words, with where it was said."""
     with common.memory() as memory:
-        found = memory.profile(budget=budget)
-        if not found and not (common.json or common.csv):
+        result = memory.profile(budget=budget)
+        if not result and not (common.json or common.csv):
             who = "this user" if common.user else "everyone who shares these memories"
             end_without_user(
                 common,
                 memory,
                 f"Nothing is known of {who} yet: only what they said with the role user, or without one, counts, and reading it "
-                f"needs htm setup ({found.pending:,} messages were not read yet).",
+                f"needs htm setup ({result.pending:,} messages were not read yet).",
             )
     if common.json:
-        print_json(found)
+        print_json(result)
     elif common.csv:
-        print_csv(found.lines, LINES)
+        print_csv(result.lines, LINES)
     elif text:
-        stdout_console().print(printable(found.text, longest=100_000))
+        stdout_console().print(printable(result.text, longest=100_000))
     else:
-        print_table(found.lines, LINES)
-        if found.pending:
+        print_table(result.lines, LINES)
+        if result.pending:
             stdout_console().print(
-                f"{found.pending:,} messages were not read yet; call it again, or leave it to htm worker. Reading needs htm setup."
+                f"{result.pending:,} messages were not read yet; call it again, or leave it to htm worker. Reading needs htm setup."
             )
 
 
@@ -109,9 +109,9 @@ def _told(done: Tidied) -> str:
 def _print_merges(merges: tuple[Merge, ...], *, most: int) -> None:
     if merges[:most]:
         made = make_table("id", "memory", "says the same as")
-        for each in merges[:most]:
+        for merge in merges[:most]:
             made.add_row(
-                short(each.node_id), printable(each.content, longest=120), printable(each.into_content, longest=120)
+                short(merge.node_id), printable(merge.content, longest=120), printable(merge.into_content, longest=120)
             )
         stdout_console().print(made)
 
@@ -119,16 +119,16 @@ def _print_merges(merges: tuple[Merge, ...], *, most: int) -> None:
 def _print_summaries(summaries: tuple[Summary, ...], *, most: int) -> None:
     if summaries[:most]:
         made = make_table("session", "summary")
-        for each in summaries[:most]:
-            made.add_row(printable(each.session or ""), printable(each.text, longest=600))
+        for summary in summaries[:most]:
+            made.add_row(printable(summary.session or ""), printable(summary.text, longest=600))
         stdout_console().print(made)
 
 
 def _print_lines(lines: tuple[ProfileLine, ...], *, most: int) -> None:
     if lines[:most]:
         made = make_table("section", "line")
-        for each in lines[:most]:
-            made.add_row(each.section, printable(_line(each), longest=200))
+        for line in lines[:most]:
+            made.add_row(line.section, printable(_line(line), longest=200))
         stdout_console().print(made)
 
 

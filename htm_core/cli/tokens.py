@@ -66,8 +66,8 @@ def tokens(
 
 
 def _create(common: CommonOptions, name: str, scopes: list[str], days: float | None) -> None:
-    for each in scopes:
-        validation.check_choice(each, SCOPES, what="--scope")
+    for scope in scopes:
+        validation.check_choice(scope, SCOPES, what="--scope")
     now, secret = datetime.now(UTC), f"htm_{secrets.token_urlsafe(32)}"
     try:
         ends = None if days is None else now + timedelta(days=days)
@@ -104,39 +104,37 @@ def _revoke(common: CommonOptions, name: str) -> None:
         stdout_console().print(f"{printable(ended.name)} is revoked; servers refuse it within five seconds.")
 
 
-def _whole(common: CommonOptions, given: str) -> str:
+def _whole(common: CommonOptions, id_or_name: str) -> str:
     """The id of the token whose id begins so; a name, and anything else, as it is. Raises `InvalidInput` for several."""
     known = store.listed(common.runtime().database, common.tenant)
-    if len(given) < FEWEST_DIGITS or any(each.name == given for each in known):
-        return given
-    found = [each for each in known if each.id.startswith(given.lower())]
-    if len(found) > 1:
-        named = "".join(f"\n  {each.id}  {each.name}" for each in found)
-        raise InvalidInput(f"expected the beginning of one token's id, got {given!r}, with which several begin:{named}")
-    return found[0].id if found else given
+    if len(id_or_name) < FEWEST_DIGITS or any(each.name == id_or_name for each in known):
+        return id_or_name
+    matches = [each for each in known if each.id.startswith(id_or_name.lower())]
+    if len(matches) > 1:
+        named = "".join(f"\n  {each.id}  {each.name}" for each in matches)
+        raise InvalidInput(
+            f"expected the beginning of one token's id, got {id_or_name!r}, with which several begin:{named}"
+        )
+    return matches[0].id if matches else id_or_name
 
 
-def _show(common: CommonOptions, found: list[ApiToken]) -> None:
-    show_rows(common, found, TOKENS)
-    if not found and not common.json:
+def _show(common: CommonOptions, rows: list[ApiToken]) -> None:
+    show_rows(common, rows, TOKENS)
+    if not rows and not common.json:
         stderr_console().print("There are no tokens.")
 
 
-def _expires(each: ApiToken) -> str:
-    return "revoked" if each.revoked_at else local_time(each.expires_at) if each.expires_at else "never"
+def _expires(token: ApiToken) -> str:
+    return "revoked" if token.revoked_at else local_time(token.expires_at) if token.expires_at else "never"
 
 
 TOKENS: Sequence[Column[ApiToken]] = (
-    Column(name="id", value=lambda each: each.id, shown=lambda each: short(each.id)),
-    Column(name="name", value=lambda each: each.name, shown=lambda each: printable(each.name, longest=20)),
-    Column(
-        name="user", value=lambda each: each.user, shown=lambda each: printable(each.user or "(shared)", longest=12)
-    ),
-    Column(
-        name="robot", value=lambda each: each.robot, shown=lambda each: printable(each.robot or "(any)", longest=12)
-    ),
-    Column(name="created", value=lambda each: each.created_at, exact=True),
-    Column(name="expires", value=lambda each: each.expires_at, shown=_expires),
-    Column(name="revoked", value=lambda each: each.revoked_at, exact=True),
-    Column(name="scopes", value=lambda each: each.scopes, shown=lambda each: ", ".join(each.scopes)),
+    Column(name="id", value=lambda row: row.id, shown=lambda row: short(row.id)),
+    Column(name="name", value=lambda row: row.name, shown=lambda row: printable(row.name, longest=20)),
+    Column(name="user", value=lambda row: row.user, shown=lambda row: printable(row.user or "(shared)", longest=12)),
+    Column(name="robot", value=lambda row: row.robot, shown=lambda row: printable(row.robot or "(any)", longest=12)),
+    Column(name="created", value=lambda row: row.created_at, exact=True),
+    Column(name="expires", value=lambda row: row.expires_at, shown=_expires),
+    Column(name="revoked", value=lambda row: row.revoked_at, exact=True),
+    Column(name="scopes", value=lambda row: row.scopes, shown=lambda row: ", ".join(row.scopes)),
 )

@@ -141,9 +141,9 @@ class ChatAgent:
         seen, self._request.messages = _Seen(), []
         self._evictions.clear()
         config: Any = {"configurable": {"thread_id": session}, "callbacks": [seen]}
-        said = {"messages": [HumanMessage(text, id=str(uuid4()))]}
+        inputs = {"messages": [HumanMessage(text, id=str(uuid4()))]}
         try:
-            async for message, _ in self._agent.astream(said, config, stream_mode="messages"):
+            async for message, _ in self._agent.astream(inputs, config, stream_mode="messages"):
                 if isinstance(message, AIMessage) and (piece := str(message.text)):
                     turn.answer += piece
                     yield piece
@@ -151,11 +151,11 @@ class ChatAgent:
         finally:
             self._note(turn, seen.documents)
 
-    def _note(self, turn: ChatTurn, found: Sequence[Document]) -> None:
+    def _note(self, turn: ChatTurn, documents: Sequence[Document]) -> None:
         request = self._request.messages
         blocks = [block for each in request if (block := split_blocks(str(each.text))[0])]
         items = [text for each in blocks for _, text in items_of(each)]
-        turn.recalled = tuple(_recalled(each, items) for each in {each.id: each for each in found}.values())
+        turn.recalled = tuple(_recalled(each, items) for each in {each.id: each for each in documents}.values())
         turn.evicted = tuple(self._evictions)
         turn.messages = sum(not is_inserted(each) and each.type != "system" for each in request)
         turn.tokens, turn.recalled_tokens = (

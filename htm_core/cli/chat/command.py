@@ -104,16 +104,16 @@ def _opened(
     ensure_weights(common)
     common.warm_model()
     notes = stderr_console() if common.json or not stdout_console().is_terminal else stdout_console()
-    found = find_session(memory, common.session) if common.session else None
-    session = found.id if found else common.session or new_session()
+    existing = find_session(memory, common.session) if common.session else None
+    session = existing.id if existing else common.session or new_session()
     talks = "a stand-in, which quotes memory; --model ollama:llama3.2 answers" if model == STAND_IN else model
     same = f"; other commands find what you say with {owner_options(memory)}" if is_login else ""
     about = [
         f"You are {common.user}{same}",
-        f"Session: {found.title or session if found else session}",
+        f"Session: {existing.title or session if existing else session}",
         f"Model: {talks}",
     ]
-    if common.session and found is None:
+    if common.session and existing is None:
         about.append("No session has that id or title: it is a new one")
     for line in (*about, "/help lists the commands; Ctrl-D leaves"):
         if not common.json:

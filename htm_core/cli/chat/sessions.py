@@ -48,17 +48,19 @@ def find_session(memory: Memory, wanted: str) -> ChatSession | None:
     wanted = validation.normal_name(wanted, what="session")
     known, folded = sessions(memory), wanted.casefold()
     for rule in (
-        lambda each: each.id == wanted,
-        lambda each: each.title.casefold() == folded,
-        lambda each: len(wanted) >= FEWEST and each.id.removeprefix("chat-").startswith(wanted.removeprefix("chat-")),
-        lambda each: len(wanted) >= FEWEST and folded in each.title.casefold(),
+        lambda session: session.id == wanted,
+        lambda session: session.title.casefold() == folded,
+        lambda session: (
+            len(wanted) >= FEWEST and session.id.removeprefix("chat-").startswith(wanted.removeprefix("chat-"))
+        ),
+        lambda session: len(wanted) >= FEWEST and folded in session.title.casefold(),
     ):
-        found = [each for each in known if rule(each)]
-        if len(found) > 1:
-            named = "".join(f"\n  {each.id}  {each.title[:60]}" for each in found[:MOST_NAMED])
+        matches = [each for each in known if rule(each)]
+        if len(matches) > 1:
+            named = "".join(f"\n  {each.id}  {each.title[:60]}" for each in matches[:MOST_NAMED])
             raise InvalidInput(
                 f"expected the id or the title of one session, got {wanted!r:.80}, which several have:{named}"
             )
-        if found:
-            return found[0]
+        if matches:
+            return matches[0]
     return None

@@ -62,25 +62,25 @@ class ExtractiveChatModel(BaseChatModel):
 
 def answer_from(messages: Sequence[BaseMessage]) -> str:
     """The answer to the last thing that a person said, made of the other messages alone."""
-    said = [each for each in messages if isinstance(each, HumanMessage)]
-    block, question = split_blocks(str(said[-1].text)) if said else ("", "")
+    human_messages = [each for each in messages if isinstance(each, HumanMessage)]
+    block, question = split_blocks(str(human_messages[-1].text)) if human_messages else ("", "")
     if not _ASKS.search(question):
         return NOTED
     items = items_of(block)
     sure = [each for each in items if not each[0].endswith(MAYBE)]
-    quoted = [*_in_conversation(said, question, share=LIKELY), *sure][:QUOTED]
+    quoted = [*_in_conversation(human_messages, question, share=LIKELY), *sure][:QUOTED]
     if quoted:
         return _quoting(FOUND, quoted, question)
-    perhaps = [*_in_conversation(said, question, share=POSSIBLE), *items][:QUOTED]
+    perhaps = [*_in_conversation(human_messages, question, share=POSSIBLE), *items][:QUOTED]
     return _quoting(UNSURE, perhaps, question) if perhaps else NOTHING
 
 
-def _in_conversation(said: Sequence[BaseMessage], question: str, *, share: float) -> list[tuple[str, str]]:
+def _in_conversation(messages: Sequence[BaseMessage], question: str, *, share: float) -> list[tuple[str, str]]:
     """Return what people said in the shown part of the conversation with this share of the question's words; newest first.
 
     Recall leaves it out, since a model sees it anyway.
     """
-    before = [str(each.text) for each in said if "lc_source" not in each.additional_kwargs][:-1]
+    before = [str(each.text) for each in messages if "lc_source" not in each.additional_kwargs][:-1]
     return [
         ("in this conversation", text)
         for text in dict.fromkeys(reversed(before))

@@ -102,17 +102,17 @@ class ChatTerminal:
             self._resumed()
             while True:
                 try:
-                    said = input("> " if sys.stdin.isatty() else "").strip()
+                    line = input("> " if sys.stdin.isatty() else "").strip()
                 except EOFError:
                     self._notes.print()
                     return
                 except KeyboardInterrupt:
                     self._notes.print("\nCtrl-D or /quit leaves.", style="dim")
                     continue
-                if said.removeprefix("/").lower() in LEAVE:
+                if line.removeprefix("/").lower() in LEAVE:
                     return
-                if said:
-                    self._take(runner, said)
+                if line:
+                    self._take(runner, line)
 
     def ask(self, text: str) -> ChatTurn:
         """Answer one question, and say what memory did. Raises what the model raises."""
@@ -136,13 +136,13 @@ class ChatTerminal:
             every.removeHandler(silent)
             every.propagate = before
 
-    def _take(self, runner: asyncio.Runner, said: str) -> None:
+    def _take(self, runner: asyncio.Runner, line: str) -> None:
         """Do a command, or answer; whatever goes wrong is said, and the chat goes on."""
         try:
-            if said.startswith("/"):
-                self._command(said)
+            if line.startswith("/"):
+                self._command(line)
             else:
-                runner.run(self._answer(said))
+                runner.run(self._answer(line))
         except HTMError as error:
             self._notes.print(printable(error._told(WHAT_NEXT), longest=2_000), style="yellow")
         except (KeyboardInterrupt, asyncio.CancelledError):
@@ -186,18 +186,18 @@ class ChatTerminal:
             self._note(f"recalled {len(shown)} of {len(turn.recalled)} found")
         else:
             self._note("recalled nothing beyond this conversation" if turn.recalled else "recalled nothing")
-        for each in (*shown, *others[:NOT_SHOWN]):
-            self._note(_recalled_line(each))
+        for memory in (*shown, *others[:NOT_SHOWN]):
+            self._note(_recalled_line(memory))
             if self._shown.why:
-                self._note(reasons_of(each, session=self._session))
+                self._note(reasons_of(memory, session=self._session))
         if len(others) > NOT_SHOWN:
             self._note(f"  {len(others) - NOT_SHOWN} more were found and not quoted")
 
     def _show_evicted(self, turn: ChatTurn) -> None:
         if turn.evicted:
             self._note(f"evicted {len(turn.evicted)} from working memory; long-term memory has them")
-        for each in turn.evicted:
-            self._note(f"  {each.item.id[:SHORT_ID]}  {' '.join(each.item.content.split())}")
+        for eviction in turn.evicted:
+            self._note(f"  {eviction.item.id[:SHORT_ID]}  {' '.join(eviction.item.content.split())}")
 
     def _note(self, text: str) -> None:
         """Print one line, cut at the width of the terminal."""
@@ -206,16 +206,16 @@ class ChatTerminal:
 
     def _resumed(self) -> None:
         """Show the end of the session, if something was said in it, and take the user's lines into the editor's history."""
-        said = [each for each in self._memory.log(self._session).tail(HISTORY) if each.content]
-        self._fill_history([each.content for each in said if each.role == "user"])
-        for mention in said[-SHOWN_AGAIN:]:
+        mentions = [each for each in self._memory.log(self._session).tail(HISTORY) if each.content]
+        self._fill_history([each.content for each in mentions if each.role == "user"])
+        for mention in mentions[-SHOWN_AGAIN:]:
             who = ">" if mention.role == "user" else " "
             self._note(f"{who} {' '.join(mention.content.split())}")
 
     # -- commands -----------------------------------------------------------------------------------------------------
 
-    def _command(self, said: str) -> None:
-        name, _, rest = said.partition(" ")
+    def _command(self, line: str) -> None:
+        name, _, rest = line.partition(" ")
         command = self._commands.get(name)
         if command is None:
             raise InvalidInput(f"expected a command, got {name!r:.40}; /help lists them")
@@ -254,10 +254,10 @@ class ChatTerminal:
         node = self._here().remember(text, role="user")
         self._note(f"{node.id[:SHORT_ID]}  {'remembered' if node.is_new else 'known already, mentioned again'}")
 
-    def _forget(self, given: str) -> None:
-        if not given:
+    def _forget(self, wanted: str) -> None:
+        if not wanted:
             raise InvalidInput("expected the id of a memory: /forget ID")
-        id = whole_id(self._memory._engine, given)
+        id = whole_id(self._memory._engine, wanted)
         node = self._memory.get(id)
         self._memory.forget(id)
         self._note(f"{node.id[:SHORT_ID]}  forgotten: {' '.join(node.content.split())}")
@@ -270,24 +270,24 @@ class ChatTerminal:
 
     def _sessions(self, wanted: str) -> None:
         if wanted:
-            found = find_session(self._memory, wanted)
-            if found is None:
+            chosen = find_session(self._memory, wanted)
+            if chosen is None:
                 raise InvalidInput(
                     f"expected the id or the title of a session, got {wanted!r:.80}; /sessions lists them"
                 )
-            self._session, self._agent.last = found.id, None
-            self._notes.print(printable(f"Going on in {found.id}."))
+            self._session, self._agent.last = chosen.id, None
+            self._notes.print(printable(f"Going on in {chosen.id}."))
             self._resumed()
             return
-        for each in sessions(self._memory, limit=LISTED):
-            mark = "*" if each.id == self._session else " "
-            self._note(f"{mark} {each.id:<14} {local_time(each.at)}  {each.title}")
+        for session in sessions(self._memory, limit=LISTED):
+            mark = "*" if session.id == self._session else " "
+            self._note(f"{mark} {session.id:<14} {local_time(session.at)}  {session.title}")
 
-    def _budget(self, given: str) -> None:
-        if given:
-            number = given.replace(",", "").replace("_", "")
+    def _budget(self, amount: str) -> None:
+        if amount:
+            number = amount.replace(",", "").replace("_", "")
             if not number.isdecimal() or int(number) < 1:
-                raise InvalidInput(f"expected a number of tokens, 1 or more, got {given!r:.40}")
+                raise InvalidInput(f"expected a number of tokens, 1 or more, got {amount!r:.40}")
             self._agent.with_budget(int(number))
         turn, working = self._agent.last, self._here().working
         if turn is not None:
@@ -298,9 +298,9 @@ class ChatTerminal:
         self._note(f"working memory: {working.tokens:,} of {working.budget:,} tokens")
 
 
-def _recalled_line(each: RecalledMemory) -> str:
-    when = each.at.astimezone().strftime("%Y-%m-%d") if each.at else " " * 10
-    return f"  {each.id[:SHORT_ID]}  {when}  {each.relevance:>4.0%}  {' '.join(each.content.split())}"
+def _recalled_line(memory: RecalledMemory) -> str:
+    when = memory.at.astimezone().strftime("%Y-%m-%d") if memory.at else " " * 10
+    return f"  {memory.id[:SHORT_ID]}  {when}  {memory.relevance:>4.0%}  {' '.join(memory.content.split())}"
 
 
 def owner_options(memory: Memory) -> str:
@@ -309,13 +309,13 @@ def owner_options(memory: Memory) -> str:
     return " ".join(f"{option} {shlex.quote(value)}" for option, value in named.items() if value)
 
 
-def reasons_of(each: RecalledMemory, *, session: str) -> str:
+def reasons_of(memory: RecalledMemory, *, session: str) -> str:
     """Why it is not quoted, which must not be cut at the end of a line, and then what recall went by."""
-    why = "it is in this conversation anyway" if each.session == session else "too unlikely, or no room"
-    arms = (("meaning", each.vector_rank), ("words", each.text_rank))
+    why = "it is in this conversation anyway" if memory.session == session else "too unlikely, or no room"
+    arms = (("meaning", memory.vector_rank), ("words", memory.text_rank))
     by = ", ".join(f"{name} #{rank}" for name, rank in arms if rank) or "found by neither arm"
-    said = f", said by {each.who}" if each.who else ""
-    return f"            {'' if each.shown else f'not quoted: {why}; '}score {each.score:.2f}, {by}{said}"
+    speaker = f", said by {memory.who}" if memory.who else ""
+    return f"            {'' if memory.shown else f'not quoted: {why}; '}score {memory.score:.2f}, {by}{speaker}"
 
 
 @contextlib.contextmanager
@@ -332,8 +332,8 @@ def _line_editor(commands: list[str]) -> Iterator[Callable[[list[str]], None]]:
 
     def complete(text: str, number: int) -> str | None:
         """The command of this number among those that begin so."""
-        found = [each for each in commands if each.startswith(text)] if text.startswith("/") else []
-        return found[number] if number < len(found) else None
+        matches = [each for each in commands if each.startswith(text)] if text.startswith("/") else []
+        return matches[number] if number < len(matches) else None
 
     def fill(lines: list[str]) -> None:
         """Make these lines the history."""
