@@ -107,38 +107,38 @@ class Parameter:
 def parameters(route: Route) -> tuple[Parameter, ...]:
     """The arguments of a route's verb. What the path has and the verb does not is a text: the session of a log."""
     hints = typing.get_type_hints(route.function)
-    found = []
-    given = list(inspect.signature(route.function).parameters.values())[1:]
+    result = []
+    declared = list(inspect.signature(route.function).parameters.values())[1:]
     in_path = route.path_names
     for name in in_path:
         if name not in hints:
-            found.append(Parameter(name, "path", str, inspect.Parameter.empty))
-    for each in given:
-        if f"{route.verb}.{each.name}" in LEFT_OUT:
+            result.append(Parameter(name, "path", str, inspect.Parameter.empty))
+    for parameter in declared:
+        if f"{route.verb}.{parameter.name}" in LEFT_OUT:
             continue
-        where: Where = "path" if each.name in in_path else "body" if route.in_body else "query"
-        found.append(Parameter(each.name, where, wire_type(hints[each.name]), each.default))
-    return tuple(found)
+        where: Where = "path" if parameter.name in in_path else "body" if route.in_body else "query"
+        result.append(Parameter(parameter.name, where, wire_type(hints[parameter.name]), parameter.default))
+    return tuple(result)
 
 
 @cache
 def model(route: Route, where: Where) -> type[BaseModel]:
     """The arguments that are in one part of a request, as a model."""
     fields: dict[str, Any] = {}
-    for each in parameters(route):
-        if each.where == where:
-            default = ... if each.is_required else each.default
-            fields[f"field_{each.name}"] = (each.type, Field(default, alias=each.name))
+    for parameter in parameters(route):
+        if parameter.where == where:
+            default = ... if parameter.is_required else parameter.default
+            fields[f"field_{parameter.name}"] = (parameter.type, Field(default, alias=parameter.name))
     name = "".join(part.title() for part in route.verb.replace(".", "_").split("_"))
     made: type[BaseModel] = create_model(f"{name}{where.title()}", __config__=CONFIG, **fields)
     return made
 
 
-def read_query(route: Route, given: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def read_query(route: Route, query: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """The arguments in a query; raises pydantic's `ValidationError`, and `InvalidInput` for what is there twice."""
     known = {each.name: each for each in parameters(route) if each.where == "query"}
     values: dict[str, Any] = {}
-    for name, texts in given.items():
+    for name, texts in query.items():
         parameter = known.get(name)
         if parameter is not None and parameter.is_list and parameter.type is not Timeframe:
             values[name] = list(texts)
@@ -169,29 +169,29 @@ def read_body(route: Route, body: bytes) -> dict[str, Any]:
 def _prepared(route: Route, body: bytes) -> bytes:
     """A body without what stands for nothing; more unknown names than an answer lists are refused before each is described."""
     try:
-        given = from_json(body)
+        arguments = from_json(body)
     except ValueError:
         return body  # which pydantic says better
-    if not isinstance(given, dict):
+    if not isinstance(arguments, dict):
         return body
     known = {each.name: each for each in parameters(route) if each.where == "body"}
-    _refuse_many_names(given, known)
-    nothing = [name for name, value in given.items() if name in known and _is_left_out(route, known[name], value)]
+    _refuse_many_names(arguments, known)
+    nothing = [name for name, value in arguments.items() if name in known and _is_left_out(route, known[name], value)]
     for name in nothing:
-        del given[name]
-    for name, value in given.items():
+        del arguments[name]
+    for name, value in arguments.items():
         if name in known and known[name].is_drafts and isinstance(value, list):
             for draft in value:
                 _refuse_many_names(draft, draft_model().model_fields)
         elif name in known and known[name].is_numbers:
             _refuse_many_names(value, ())
-    return to_json(given) if nothing else body
+    return to_json(arguments) if nothing else body
 
 
-def _refuse_many_names(given: Any, known: Collection[str]) -> None:
-    if isinstance(given, dict) and len(given) > len(known) + MOST_FAULTS:
-        said = f"of {', '.join(known)}" if known else f"at most {MOST_FAULTS}"
-        raise InvalidInput(f"expected names {said}, got {len(given):,} names; send these only")
+def _refuse_many_names(mapping: Any, known: Collection[str]) -> None:
+    if isinstance(mapping, dict) and len(mapping) > len(known) + MOST_FAULTS:
+        expected = f"of {', '.join(known)}" if known else f"at most {MOST_FAULTS}"
+        raise InvalidInput(f"expected names {expected}, got {len(mapping):,} names; send these only")
 
 
 def _is_left_out(route: Route, parameter: Parameter, value: Any) -> bool:
@@ -282,9 +282,9 @@ def draft_model() -> type[BaseModel]:
     """`Draft` as it travels."""
     hints = typing.get_type_hints(Draft)
     fields: dict[str, Any] = {}
-    for each in dataclasses.fields(Draft):
-        default = ... if each.default is dataclasses.MISSING else each.default
-        fields[each.name] = (wire_type(hints[each.name]), default)
+    for field in dataclasses.fields(Draft):
+        default = ... if field.default is dataclasses.MISSING else field.default
+        fields[field.name] = (wire_type(hints[field.name]), default)
     made: type[BaseModel] = create_model("Draft", __config__=CONFIG, __doc__=Draft.__doc__, **fields)
     return made
 
@@ -360,11 +360,11 @@ def _text(value: date | None) -> str | None:
 # -- writing, as the client does --------------------------------------------------------------------------------------------
 
 
-def write(route: Route, given: Mapping[str, Any]) -> dict[str, Any]:
+def write(route: Route, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a call as JSON values, those that are not their defaults; raises `InvalidInput` for what cannot travel."""
     known = {each.name: each for each in parameters(route)}
     values: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in arguments.items():
         if name not in known:
             if value is not None:
                 raise InvalidInput(
@@ -395,17 +395,17 @@ def _written(kind: Any, value: Any) -> Any:
     return written
 
 
-def _written_draft(given: Draft | Mapping[str, Any]) -> dict[str, Any]:
-    if isinstance(given, Draft):
+def _written_draft(draft: Draft | Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(draft, Draft):
         values = {
-            each.name: getattr(given, each.name)
+            each.name: getattr(draft, each.name)
             for each in dataclasses.fields(Draft)
-            if each.default is dataclasses.MISSING or getattr(given, each.name) is not each.default
+            if each.default is dataclasses.MISSING or getattr(draft, each.name) is not each.default
         }
-    elif isinstance(given, Mapping):
-        values = dict(given)
+    elif isinstance(draft, Mapping):
+        values = dict(draft)
     else:
-        raise InvalidInput(f"expected a Draft or a mapping of remember's arguments, got {given!r:.60}")
+        raise InvalidInput(f"expected a Draft or a mapping of remember's arguments, got {draft!r:.60}")
     return {name: _written(Timeframe if name == "valid" else Any, value) for name, value in values.items()}
 
 
@@ -466,10 +466,10 @@ def _message(kind: str, message: str) -> str:
 def explain(error: ValidationError) -> tuple[str, list[dict[str, str]]]:
     """Return what is wrong with the arguments, as one sentence and in parts."""
     parts = []
-    for each in error.errors(include_url=False, include_context=False)[:MOST_FAULTS]:
-        place = ".".join(str(part).removeprefix("field_") for part in each["loc"])
-        parts.append({"argument": place, "message": _message(each["type"], each["msg"])})
-    said = "; ".join(
+    for fault in error.errors(include_url=False, include_context=False)[:MOST_FAULTS]:
+        place = ".".join(str(part).removeprefix("field_") for part in fault["loc"])
+        parts.append({"argument": place, "message": _message(fault["type"], fault["msg"])})
+    sentence = "; ".join(
         f"{each['argument']}: {each['message']}" if each["argument"] else each["message"] for each in parts
     )
-    return f"expected arguments as /openapi.json describes them, but {said}", parts
+    return f"expected arguments as /openapi.json describes them, but {sentence}", parts

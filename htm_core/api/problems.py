@@ -88,7 +88,7 @@ class Problem(Exception):
 
     def body(self, request_id: str) -> bytes:
         """The problem as JSON."""
-        said = {
+        fields = {
             "type": TYPE + self.code,
             "title": TITLES[self.code],
             "status": self.status,
@@ -96,7 +96,7 @@ class Problem(Exception):
             "detail": self.detail,
             "instance": f"urn:htm-memory:request:{request_id}",
         }
-        return json.dumps(said | self.more, ensure_ascii=True).encode()
+        return json.dumps(fields | self.more, ensure_ascii=True).encode()
 
 
 def problem_of(error: HTMError, *, words: Mapping[Advice, str] = WHAT_NEXT) -> Problem:
@@ -113,14 +113,14 @@ def problem_of(error: HTMError, *, words: Mapping[Advice, str] = WHAT_NEXT) -> P
 _BY_CODE = {code: kind for kind, (code, _) in ERRORS.items()}
 
 
-def error_of(said: Mapping[str, Any]) -> HTMError | None:
+def error_of(problem: Mapping[str, Any]) -> HTMError | None:
     """The error that a problem was made of; None for a problem of the request itself."""
-    kind = _BY_CODE.get(str(said.get("code")))
+    kind = _BY_CODE.get(str(problem.get("code")))
     if kind is None:
         return None
-    detail, advice = str(said.get("detail", "")), said.get("advice")
+    detail, advice = str(problem.get("detail", "")), problem.get("advice")
     known = advice if advice in IN_PYTHON else None
     error = kind(detail.removesuffix(f"; {WHAT_NEXT.get(known)}") if known else detail, advice=known)
-    if isinstance(error, StorageError) and said.get("outcome_unknown") is True:
+    if isinstance(error, StorageError) and problem.get("outcome_unknown") is True:
         error.outcome_unknown = True
     return error

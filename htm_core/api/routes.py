@@ -43,8 +43,8 @@ class Route:
     def function(self) -> Callable[..., Any]:
         """The verb itself."""
         handle, _, name = self.verb.rpartition(".")
-        found: Callable[..., Any] = getattr(HANDLES[handle] if handle else Memory, name)
-        return found
+        function: Callable[..., Any] = getattr(HANDLES[handle] if handle else Memory, name)
+        return function
 
     @property
     def in_body(self) -> bool:
@@ -160,12 +160,12 @@ def find(method: str, raw_path: bytes) -> FoundRoute:
 
     Raises `ValueError` for a path that is no UTF-8.
     """
-    given = raw_path.split(b"/")
+    segments = raw_path.split(b"/")
     methods: list[str] = []
-    if given[0] != b"" or len(given) < 2:
+    if segments[0] != b"" or len(segments) < 2:
         return FoundRoute(None, {})
     for route in ROUTES:
-        values = _values(route, given[1:])
+        values = _values(route, segments[1:])
         if values is None:
             continue
         if route.method == method:
@@ -174,18 +174,18 @@ def find(method: str, raw_path: bytes) -> FoundRoute:
     return FoundRoute(None, {}, tuple(dict.fromkeys(methods)))
 
 
-def _values(route: Route, given: list[bytes]) -> dict[str, str] | None:
+def _values(route: Route, segments: list[bytes]) -> dict[str, str] | None:
     """The arguments in a path, if it is one of this route."""
     parts = route.segments
-    if len(parts) != len(given):
+    if len(parts) != len(segments):
         return None
     values: dict[str, str] = {}
-    for part, each in zip(parts, given, strict=True):
+    for part, segment in zip(parts, segments, strict=True):
         if not part.startswith("{"):
-            if part.encode() != each:
+            if part.encode() != segment:
                 return None
-        elif not each:
+        elif not segment:
             return None
         else:
-            values[part[1:-1]] = unquote_to_bytes(each).decode("utf-8")
+            values[part[1:-1]] = unquote_to_bytes(segment).decode("utf-8")
     return values

@@ -320,8 +320,8 @@ class Client(_Sender):
             if answer.status_code != 200:
                 read(prepare(Memory.stats, (), {}), answer.status_code, answer.headers["content-type"], answer.read())
             for line in answer.iter_lines():
-                if line.startswith("data: ") and "name" in (said := json.loads(line[6:])):
-                    yield Event(name=said["name"], at=datetime.fromisoformat(said["at"]), data=said["data"])
+                if line.startswith("data: ") and "name" in (fields := json.loads(line[6:])):
+                    yield Event(name=fields["name"], at=datetime.fromisoformat(fields["at"]), data=fields["data"])
 
     def close(self) -> None:
         """Close the connections."""

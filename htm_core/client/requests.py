@@ -43,11 +43,11 @@ def prepare(
     """The request of a call; raises `TypeError` as the verb would, and `InvalidInput` for what cannot travel."""
     route = route_of(verb)
     bound = inspect.signature(verb).bind(None, *args, **options)
-    given = dict(list(bound.arguments.items())[1:])
+    arguments = dict(list(bound.arguments.items())[1:])
     if session is not None:
-        given["session"] = session
+        arguments["session"] = session
     where = {each.name: each.where for each in wire.parameters(route)}
-    values = wire.write(route, given)
+    values = wire.write(route, arguments)
     in_path = {name: value for name, value in values.items() if where[name] == "path"}
     query = [
         (name, text) for name, value in values.items() if where[name] == "query" for text in wire.query_texts(value)
@@ -70,17 +70,17 @@ def read(prepared: Prepared, status: int, content_type: str, body: bytes) -> Any
     if status == 200:
         return wire.read_answer(prepared.route, body)
     try:
-        said = json.loads(body) if "json" in content_type else {}
+        problem = json.loads(body) if "json" in content_type else {}
     except ValueError:
-        said = {}
-    if not isinstance(said, dict) or "code" not in said:
+        problem = {}
+    if not isinstance(problem, dict) or "code" not in problem:
         raise ServerUnavailable(
             f"expected an answer of htm serve, got the status {status}; look at the url and what is in between"
         )
-    if "conflict" in said:
-        return wire.read_value(Conflict, said["conflict"])
-    error: HTMError | None = error_of(said)
-    raise error or RequestRefused(str(said.get("detail", "")), status=status, code=str(said["code"]))
+    if "conflict" in problem:
+        return wire.read_value(Conflict, problem["conflict"])
+    error: HTMError | None = error_of(problem)
+    raise error or RequestRefused(str(problem.get("detail", "")), status=status, code=str(problem["code"]))
 
 
 def waiting(retry_after: str | None, attempt: int) -> float:
