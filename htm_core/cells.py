@@ -109,10 +109,10 @@ class Cells:
         Raises `StorageError` without the owner's rights.
         """
         counts = directory.tenants_by_cell(self._home)
-        found = directory.rows(self._home)
+        rows = directory.rows(self._home)
         self._home.forget_cells()
         opened = {each.cell: each for each in self._home.cells()}
-        return [self._described(row, opened[row.name], counts.get(row.name, 0)) for row in found]
+        return [self._described(row, opened[row.name], counts.get(row.name, 0)) for row in rows]
 
     def tenants(self, cell: str) -> builtins.list[TenantRows]:
         """The tenants of a cell, largest first; counts all mentions and documents of the cell. Raises `NotFound`."""
@@ -217,10 +217,10 @@ class Cells:
         if cell == into:
             raise InvalidInput(f"expected two cells, got {cell!r} twice")
         ended: builtins.list[TenantRows] = []
-        for each in [] if dry_run else self.pending_moves():
-            if (each.source, each.target) == (cell, into):
-                rows = self.move(each.tenant, into, progress=progress).rows
-                ended.append(TenantRows(each.tenant, rows.get("mentions", 0) + rows.get("documents", 0)))
+        for move in [] if dry_run else self.pending_moves():
+            if (move.source, move.target) == (cell, into):
+                rows = self.move(move.tenant, into, progress=progress).rows
+                ended.append(TenantRows(move.tenant, rows.get("mentions", 0) + rows.get("documents", 0)))
         sizes = {each.tenant: each.rows for each in self.tenants(cell)}
         planned = plan_split(sizes, target_rows=sum(each.rows for each in self.tenants(into)))
         if not dry_run:
@@ -239,10 +239,10 @@ class Cells:
 
     def _cell(self, name: str) -> Database:
         self._home.forget_cells()
-        found = {each.cell: each for each in self._home.cells()}
-        if name not in found:
-            raise NotFound(f"expected the name of a cell, got {name!r:.60}; there are {', '.join(found)}")
-        return found[name]
+        cells = {each.cell: each for each in self._home.cells()}
+        if name not in cells:
+            raise NotFound(f"expected the name of a cell, got {name!r:.60}; there are {', '.join(cells)}")
+        return cells[name]
 
     @staticmethod
     def _described(row: CellRow, cell: Database, tenants: int) -> Cell:

@@ -192,46 +192,46 @@ class Settings(BaseModel):
 
     @field_validator("node_addresses", mode="before")
     @classmethod
-    def _addresses(cls, given: Any) -> Any:
-        if isinstance(given, str):
-            return [part.strip().partition("=")[::2] for part in given.split(",") if part.strip()]
-        return tuple(given.items()) if isinstance(given, Mapping) else given
+    def _addresses(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return [part.strip().partition("=")[::2] for part in value.split(",") if part.strip()]
+        return tuple(value.items()) if isinstance(value, Mapping) else value
 
     @field_validator("node_addresses")
     @classmethod
-    def _are_addresses(cls, given: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-        for text in (text for pair in given for text in pair):
+    def _are_addresses(cls, value: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+        for text in (text for pair in value for text in pair):
             if not re.fullmatch(r"[^\s=,]+:\d+", text):
                 raise ValueError(f"expected HOST:PORT for each node and for its address, got {text!r}")
-        return given
+        return value
 
     @field_validator("expiry", "decay", "stale_after", mode="before")
     @classmethod
-    def _pairs(cls, given: Any) -> Any:
-        return tuple(given.items()) if isinstance(given, Mapping) else given
+    def _pairs(cls, value: Any) -> Any:
+        return tuple(value.items()) if isinstance(value, Mapping) else value
 
     @field_validator("expiry", "decay", "stale_after")
     @classmethod
-    def _lasts(cls, given: tuple[tuple[str, timedelta], ...]) -> tuple[tuple[str, timedelta], ...]:
-        for name, length in given:
+    def _lasts(cls, value: tuple[tuple[str, timedelta], ...]) -> tuple[tuple[str, timedelta], ...]:
+        for name, length in value:
             if length <= timedelta(0):
                 raise ValueError(f"expected lengths of time above 0, got {length} for {name!r}")
-        return given
+        return value
 
     @field_validator("expired_grace", "working_history")
     @classmethod
-    def _is_not_negative(cls, given: timedelta) -> timedelta:
-        if given < timedelta(0):
-            raise ValueError(f"expected 0 or more, got {given}")
-        return given
+    def _is_not_negative(cls, value: timedelta) -> timedelta:
+        if value < timedelta(0):
+            raise ValueError(f"expected 0 or more, got {value}")
+        return value
 
     @field_validator("user_walls_key")
     @classmethod
-    def _is_key(cls, given: SecretStr | None) -> SecretStr | None:
+    def _is_key(cls, value: SecretStr | None) -> SecretStr | None:
         # The message may not quote it.
-        if given is not None and not re.fullmatch("[0-9a-fA-F]{64}", given.get_secret_value()):
+        if value is not None and not re.fullmatch("[0-9a-fA-F]{64}", value.get_secret_value()):
             raise ValueError("expected 64 hexadecimal digits, as `htm migrate --user-walls key` prints them")
-        return given
+        return value
 
 
 def home() -> Path:

@@ -240,20 +240,20 @@ class _OpenTelemetry:
     def _pending(self) -> list[PendingJobs]:
         """The pending jobs of all databases; what cannot be read is left out."""
         if time.monotonic() - self._read[0] >= FRESH:
-            found: list[PendingJobs] = []
+            jobs: list[PendingJobs] = []
             for read in list(self._watched.values()):
                 try:
-                    found += read()
+                    jobs += read()
                 except Exception:
                     _log.debug("the pending jobs were not read", exc_info=True)
-            self._read = (time.monotonic(), found)
+            self._read = (time.monotonic(), jobs)
         return self._read[1]
 
     def _jobs(self, _: CallbackOptions) -> Iterable[Observation]:
         totals: dict[tuple[_Lane, str], int] = {}
-        for each in self._pending():
-            for state, number in (("pending", each.pending), ("parked", each.parked)):
-                totals[_lane(each), state] = totals.get((_lane(each), state), 0) + number
+        for backlog in self._pending():
+            for state, number in (("pending", backlog.pending), ("parked", backlog.parked)):
+                totals[_lane(backlog), state] = totals.get((_lane(backlog), state), 0) + number
         self._lanes.update(lane for lane, _ in totals)
         return [
             self._observation(totals.get((lane, state), 0), _attributes(lane) | {"htm.state": state})
@@ -263,8 +263,8 @@ class _OpenTelemetry:
 
     def _oldest(self, _: CallbackOptions) -> Iterable[Observation]:
         ages: dict[_Lane, float] = {}
-        for each in self._pending():
-            ages[_lane(each)] = max(each.oldest or 0.0, ages.get(_lane(each), 0.0))
+        for backlog in self._pending():
+            ages[_lane(backlog)] = max(backlog.oldest or 0.0, ages.get(_lane(backlog), 0.0))
         self._lanes.update(ages)
         return [self._observation(ages.get(lane, 0.0), _attributes(lane)) for lane in sorted(self._lanes)]
 

@@ -92,11 +92,11 @@ def limited(limit: TimeLimit | None) -> Iterator[None]:
         _limit.reset(before)
 
 
-def grow(pieces: int, *, each: int) -> None:
-    """Give the running verb its time once more for every `each` pieces of work beyond the first ones."""
+def grow(pieces: int, *, batch_size: int) -> None:
+    """Give the running verb its time once more for every `batch_size` pieces of work beyond the first ones."""
     limit = _limit.get()
     if limit is not None:
-        limit.extend(limit.seconds * (max(0, pieces - 1) // each))
+        limit.extend(limit.seconds * (max(0, pieces - 1) // batch_size))
 
 
 def restart() -> None:

@@ -125,7 +125,7 @@ class Collection(Handle):
         if len(listed) > self._database.settings.max_drafts:
             most = self._database.settings.max_drafts
             raise InvalidInput(f"expected at most {most:,} items, got {len(listed):,}; put them in batches")
-        time_limit.grow(len(listed), each=WRITTEN_AT_ONCE)
+        time_limit.grow(len(listed), batch_size=WRITTEN_AT_ONCE)
         now = self._clock()
         put = [self._document(item, now, model=model) for item in listed]
         items_module.check_size(put)

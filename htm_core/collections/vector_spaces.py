@@ -27,7 +27,7 @@ def with_vectors(documents: Sequence[Document], embedder: NamedEmbedder | None) 
     texts = [part.text for document in documents for part in document.parts if part.text is not None]
     if embedder is None or not texts:
         return list(documents)
-    time_limit.grow(len(texts), each=EMBEDDED_AT_ONCE)
+    time_limit.grow(len(texts), batch_size=EMBEDDED_AT_ONCE)
     pieces = (texts[at : at + EMBEDDED_AT_ONCE] for at in range(0, len(texts), EMBEDDED_AT_ONCE))
     vectors = iter([vector for piece in pieces for vector in embedder.documents(piece)])
     return [replace(document, parts=tuple(_with_vector(document.parts, vectors))) for document in documents]

@@ -294,7 +294,7 @@ class Engine:
         """
         now = self.clock()
         seconds = now.timestamp()
-        time_limit.grow(len(drafts), each=WRITTEN_AT_ONCE)
+        time_limit.grow(len(drafts), batch_size=WRITTEN_AT_ONCE)
         entries = self._preparer.entries(drafts, now=now, wordless=wordless)
         entries[:retold] = [replace(each, is_retold=True) for each in entries[:retold]]
         answered = len(entries)
@@ -415,7 +415,7 @@ class Engine:
             for piece, vector in zip(entry.pieces, entry.vectors, strict=True)
             if vector is None
         ]
-        time_limit.grow(len(missing), each=EMBEDDED_AT_ONCE)
+        time_limit.grow(len(missing), batch_size=EMBEDDED_AT_ONCE)
         answers: list[list[float]] = []
         with suppress(ModelError):
             for at in range(
