@@ -1,1 +1,1 @@
-"""What all adapters of frameworks do in the same way. It knows this package's own types, and none of a framework."""
+"""Code shared by the adapters of all frameworks. It knows this package's own types, and none of a framework."""

@@ -26,7 +26,7 @@ _log = logging.getLogger("htm.integration")
 
 
 class FilesOf(Sequence[Attachment]):
-    """What is to read in a message's files, read when it is first asked for: within the time in which the message is written, and
+    """The readable content of a message's files, read on first use: within the time in which the message is written, and
     not at all where `keep=` leaves it out. It counts as something where there are files, be they unreadable.
     """
 
@@ -52,17 +52,17 @@ class FilesOf(Sequence[Attachment]):
 
 
 def files_said(blocks: Iterable[FileBlock], role: str | None) -> FilesOf:
-    """What is to read in the files of a message, by whose role it is; in those of a system's message nothing."""
+    """Return the readable content of a message's files, by the role of its sender; for a system message nothing."""
     return FilesOf(() if role == "system" else blocks, source=source_of_files(role))
 
 
 def attach_files(blocks: Sequence[FileBlock], source: Source) -> FilesOf:
-    """What is to read in a turn's files, texts and PDFs, once the turn is written."""
+    """Return the readable content of a turn's files, texts and PDFs, once the turn is written."""
     return FilesOf(blocks, source=source)
 
 
 def readable_files(blocks: Iterable[FileBlock], *, source: Source = "file") -> tuple[Attachment, ...]:
-    """What is to read in a message's files: texts and PDFs, up to 300,000 characters in all, of each PDF 200 pages.
+    """Return the content of a message's texts and PDFs, up to 300,000 characters in all, of each PDF 200 pages.
 
     What is neither, or cannot be read, is left out and logged: the log has the message with all of its bytes.
     """
@@ -93,7 +93,7 @@ def attached_to(hit: Hit) -> list[tuple[str, str]]:
 
 
 def stands_in(places: Iterable[Sequence[str]], *, session: str | None, shown: Collection[str]) -> bool:
-    """Whether one of these places, each a session and the id of a message (`attached_to`), is among those shown of a session."""
+    """True if one of these places, each a session and the id of a message (`attached_to`), is among those shown of a session."""
     return any(at == session and id in shown for at, id in places)
 
 

@@ -1,4 +1,4 @@
-"""What a person changes by hand, such as in the inspector: each change with an entry of the audit, in its own transaction."""
+"""Changes that a person makes by hand, such as in the inspector: each with an entry of the audit, in its own transaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What recall is narrowed to: by whoever makes a component, and for one of its runs.
+"""The filters of a recall: those set when a component is made, and those of one of its runs.
 
 A run can only narrow what the component was made with. Its `where` holds beside the component's, and so do its tags, its sources
 and its least trust; its times and its limit take the place of the component's.
@@ -30,7 +30,7 @@ LARGEST_LIMIT = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
-    """What recall is narrowed to; the fields are the arguments of `Memory.recall`. Make one with `check_choices`."""
+    """Filters and limit of a recall; the fields are the arguments of `Memory.recall`. Make one with `check_choices`."""
 
     limit: int
     where: Mapping[str, Any] | None = None

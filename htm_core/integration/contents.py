@@ -1,4 +1,4 @@
-"""What there is to read of a memory beside what recall finds: its sessions, and what a loaded file says."""
+"""Contents of a memory that are read without recall: its sessions, and the text of a loaded file."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class MemoryMap:
 
     @property
     def without_vector(self) -> int:
-        """How many of the memories have no place yet."""
+        """Number of memories that have no place yet."""
         return self.nodes - len(self.points)
 
 
 @dataclass(frozen=True, slots=True)
 class SessionTitle:
-    """What a session is called: the title that was stored with it, and what a user said first in it, each in one line."""
+    """The names of a session: the title that was stored with it, and what a user said first in it, each in one line."""
 
     title: str | None
     opening: str | None
@@ -88,7 +88,7 @@ def sessions_of(memory: Memory, *, limit: int) -> list[tuple[str, datetime]]:
 
 
 def titles_of(memory: Memory, sessions: Sequence[str]) -> dict[str, SessionTitle]:
-    """What sessions are called, by their names, as far as this owner sees them."""
+    """Return the titles of sessions, by their names, as far as this owner sees them."""
     found = session_titles(memory._engine, list(dict.fromkeys(sessions))) if sessions else {}
     return {
         session: SessionTitle(title=_one_line(title), opening=_one_line(opening))
@@ -103,7 +103,7 @@ def _one_line(text: str | None) -> str | None:
 def changes_of(
     memory: Memory, said: Sequence[Mention], *, begins: Mapping[str, int]
 ) -> Mapping[Turn, list[NotedChange]]:
-    """What working memory recalled and evicted at the turns of some mentions, by session and number.
+    """Return what working memory recalled and evicted at the turns of some mentions, by session and number.
 
     A session is read from the first of these mentions to the last, or from an earlier number that `begins` says.
     """

@@ -1,4 +1,4 @@
-"""How long memory may keep a turn waiting, and when it is left out of turns for a while.
+"""Time limits of memory in a turn, and the breaker that leaves it out of turns for a while.
 
 A turn reads and writes its memory in several steps. What is said is kept whatever it costs, as long as the database answers: only
 waiting for an answer that does not come has a limit, and recall a budget of its own. After a failure by time or connection a
@@ -225,7 +225,7 @@ class Deadline:
             self._worked(step)
 
     def _is_fair(self, step: Step, seconds: float | None) -> bool:
-        """Whether a step had so much time that its silence says something about the database."""
+        """True if a step had enough time for its silence to say something about the database."""
         if seconds is None or self._timeout is None:
             return True
         fair = FAIR_SHARE * self._timeout
@@ -236,6 +236,6 @@ class Deadline:
         breaker_of(self._memory, step).worked()
 
     def _is_starting(self) -> bool:
-        """Whether the first use will start a private server, which takes its time once and says nothing of its health."""
+        """True if the first use will start a private server, which takes its time once and says nothing of its health."""
         database = self._memory._engine.database
         return database.is_embedded and not database.opened

@@ -99,7 +99,7 @@ def evaluate(
 
 
 def _is(hit: Hit, expected: str) -> bool:
-    """Whether a hit is the memory that was expected: by an id, or by its words, whatever their case and spaces."""
+    """True if a hit is the expected memory: by its id, or by its words, whatever their case and spaces."""
     return (
         expected == hit.node.id
         or any(expected == mention.id for mention in hit.mentions)

@@ -23,7 +23,7 @@ _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 def as_repr(value: object) -> Any:
-    """What is written for an object of another type, such as a data frame as an artifact: its `repr`."""
+    """Return what is written for an object of another type, such as a data frame as an artifact: its `repr`."""
     return {_TAG: "repr", "of": repr(value)}
 
 

@@ -1,4 +1,4 @@
-"""What memory is asked about a question that leans on earlier ones, and how what several queries find becomes one list."""
+"""Queries for a question that leans on earlier ones, and the merging of their hits into one list."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RANK_CONSTANT = 10  # added to a place before its inverse counts: docs/why/quest
 
 
 def in_full(question: str, earlier: Sequence[SaidBefore]) -> str:
-    """What a question asks, with what it leans on: for whoever looks for the part of a memory that answers it."""
+    """Return a question with what it leans on, to look for the part of a memory that answers it."""
     return asked_words(queries_of(question, earlier)[-1])
 
 
@@ -41,10 +41,10 @@ def joined(question: str, found: Sequence[Recall], *, limit: int) -> Recall:
 def fused(
     found: Sequence[Sequence[T]], *, id_of: Callable[[T], Hashable], worth: Callable[[T], tuple[float, float]]
 ) -> list[T]:
-    """What several queries have found, each once, in the form that is worth most: first what stands high for most of them.
+    """Merge the hits of several queries, each once in the form that is worth most, first those that stand high for most queries.
 
     Args:
-        found: What each query has found, best first. Of equal places the first query's comes first.
+        found: The hits of each query, best first. Of equal places the first query's comes first.
         id_of: What tells one from another.
         worth: How relevant it is to the query that found it, and its score there. This decides between forms of one, not between
             places: a hit that answers its own query well says little where that query was about something else.

@@ -192,7 +192,7 @@ def _revise(memory: Memory, key: str, content: str) -> str:
 
 
 def _checked(name: str, arguments: str | Mapping[str, Any] | None) -> dict[str, Any]:
-    """What a model gave, when it fits the tool's schema; raises `InvalidInput` with what to do."""
+    """Return a model's arguments if they fit the tool's schema; raises `InvalidInput` with what to do."""
     if name not in _PROPERTIES:
         raise InvalidInput(f"expected one of the tools {', '.join(_PROPERTIES)}, got {str(name)[:80]!r}")
     given = _read(arguments)

@@ -1,4 +1,4 @@
-"""What could not be written yet, and is written at the latest when the process ends."""
+"""Messages that could not be written yet, and are written at the latest when the process ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _log = logging.getLogger("htm.deadline")
 
 
 class HeldBack:
-    """What writes the messages that are held back, by whose they are. Safe for threads.
+    """Writers of the messages that are held back, by whose they are. Safe for threads.
 
     Whoever holds messages back is kept here until they are written: nothing is lost with the object that held them.
     """

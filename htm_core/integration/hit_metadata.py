@@ -1,4 +1,4 @@
-"""What a document or a node says about the hit that it was made of, under the key "htm" of its metadata."""
+"""Metadata that a document or a node has about the hit that it was made of, under its key "htm"."""
 
 from __future__ import annotations
 

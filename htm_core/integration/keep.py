@@ -1,4 +1,4 @@
-"""Which messages recall may find: what `keep=` of an adapter means.
+"""The option `keep=` of an adapter: which messages recall may find.
 
 Every message is in the session's log, exact and in order, whatever `keep` says: so the conversation goes on as it was, and
 nothing is lost. A message that is not kept has no node: recall does not find it, no model embeds or tags it, and working
@@ -35,7 +35,7 @@ ROLES: Mapping[str, str] = {
 
 
 def check_keep(keep: Any) -> Callable[[Any], bool] | frozenset[str] | None:
-    """What a user gave as `keep=`: the callable itself, roles by the core's names, or None for all messages.
+    """Return a user's `keep=`, checked: the callable itself, roles by the core's names, or None for all messages.
 
     A role may have the name that a framework gives it: "human" is "user", "ai" is "assistant". Raises `InvalidInput` for
     an unknown role, a coroutine function, and anything else.

@@ -1,4 +1,4 @@
-"""What memory adds to a request: one block, which says what day it is, what is known of the user and what was recalled.
+"""The block that memory adds to a request: what day it is, what is known of the user and what was recalled.
 
 There is one, so that a request has at most one part that nobody said. It stands in the question, before it, or in the system prompt
 (`inject=`). Many models' templates take a user's and an assistant's messages in turns alone: the question's own message is the
@@ -35,7 +35,7 @@ def check_inject(given: object) -> Inject:
 
 
 def today_of(memory: Memory) -> date:
-    """What day it is by the memory's clock, where its user is."""
+    """Return today's date by the memory's clock, in its user's time zone."""
     engine = memory._engine
     return engine.clock().astimezone(engine.timezone).date()
 
@@ -55,12 +55,12 @@ def memory_block(blocks: Sequence[str], *, today: date, token: str) -> str:
 
 
 def is_memory_block(text: str) -> bool:
-    """Whether a text is a block that memory put there, and nothing else."""
+    """True if a text is a block that memory put there, and nothing else."""
     return bool(text) and not without_blocks(text)
 
 
 def without_blocks(text: str) -> str:
-    """What somebody said, without the blocks of memory that stand before it in a request."""
+    """Return what somebody said, without the blocks of memory that stand before it in a request."""
     return split_blocks(text)[1]
 
 

@@ -44,7 +44,7 @@ def storable_name(name: object) -> str | None:
 
 
 def without_thought_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What stands beside a message's content, without a model's thoughts. Signatures of calls stay: they say nothing."""
+    """Return the fields beside a message's content, without a model's thoughts. Signatures of calls stay: they say nothing."""
     return {name: value for name, value in fields.items() if name not in THOUGHT_FIELDS}
 
 

@@ -48,7 +48,7 @@ class Origin:
 
     @property
     def is_external(self) -> bool:
-        """Whether it is neither the user's nor the assistant's conversation, nor the program's own note."""
+        """True if it is neither the user's nor the assistant's conversation, nor the program's own note."""
         return self.source in EXTERNAL
 
     def words(self) -> str | None:
@@ -110,7 +110,7 @@ def mentions_of(memory: Memory, node: Node) -> list[Mention]:
 
 
 def trusted(found: Recall, min_trust: int) -> Recall:
-    """What was recalled, without what is trusted less than `min_trust`."""
+    """Return a recall without what is trusted less than `min_trust`."""
     if min_trust <= 0:
         return found
     kept = (hit for hit in found if _trust_of(hit) >= min_trust)
@@ -123,13 +123,13 @@ def _without_doubted(hit: Hit, min_trust: int) -> Hit:
 
 
 def outside_palace(found: Recall) -> Recall:
-    """What was recalled, without what a palace keeps: it has its say by itself, with its doubt, or that it has nothing."""
+    """Return a recall without what a palace keeps: it has its say by itself, with its doubt, or that it has nothing."""
     kept = tuple(hit for hit in found if not is_of_palace(hit.node.metadata))
     return found if len(kept) == len(found) else replace(found, hits=kept)
 
 
 def is_of_palace(metadata: Mapping[str, Any]) -> bool:
-    """Whether a memory with this metadata has a place in a palace."""
+    """True if a memory with this metadata has a place in a palace."""
     return "palace" in metadata
 
 

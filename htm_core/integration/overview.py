@@ -1,4 +1,4 @@
-"""What memory has for a message of a chat: the hits of a recall, a conversation as a whole, what is known of the user, or nothing.
+"""Memory's answer to a message of a chat: hits of a recall, a conversation as a whole, what is known of the user, or nothing.
 
 "What did we talk about last time?" is answered by the turns of that conversation in their order, "What do you know about me?" by
 what the user said of themselves, and "ok" by nothing. docs/why/questions.md has what is taken for such a message, and how often.
@@ -51,7 +51,7 @@ def recall_or_overview(
     speaker: str | None = None,
     before: Sequence[SaidBefore] = (),
 ) -> Recall:
-    """What memory has for a message: what `Memory.recall` finds with at most `limit` hits, or an `Overview`, or nothing.
+    """Return memory's answer to a message: what `Memory.recall` finds with at most `limit` hits, or an `Overview`, or nothing.
 
     An `Overview` is made where recall is not narrowed by
     `choices`; where there is nothing to show in one, recall answers. A short reply comes with the question that it answers,
@@ -223,7 +223,7 @@ def _found(
 
 
 def _is_narrowed(choices: Choices) -> bool:
-    """Whether a recall is narrowed to a part of memory; then what is shown of it is found by a search."""
+    """True if a recall is narrowed to a part of memory; then what is shown of it is found by a search."""
     given = choices.filters()
     timeframe = given.pop("timeframe")
     return timeframe not in (None, "auto") or any(value for value in given.values())

@@ -27,7 +27,7 @@ _SECRET = secrets.token_bytes(32)  # of this process
 
 @dataclass(slots=True)
 class KnownProfile:
-    """What a conversation shows of its user: read once, so that its prefix stays the same while it can; None until then.
+    """The profile that a conversation shows of its user: read once, so that its prefix stays while it can; None until then.
 
     It is read again when this process has forgotten something since, and after a minute.
     """
@@ -56,12 +56,12 @@ class KnownProfile:
 
 
 def forgettings(memory: Memory) -> int:
-    """How often this process has hidden or erased something of a memory's tenant: what was read before another is read again."""
+    """Return how often this process hid or erased something of a memory's tenant: what was read before the latest is read again."""
     return memory._engine.database.forgettings[memory.tenant]
 
 
 def read_profile(memory: Memory, *, outgrown: bool = False) -> tuple[ProfileLine, ...]:
-    """What is known of a memory's user from other conversations than its session; nothing where the user is not known.
+    """Return what is known of a memory's user from other conversations than its session; nothing where the user is not known.
 
     What was said in this conversation is in its window, until it has `outgrown` that: then what only it says is read, too.
     """
@@ -72,7 +72,7 @@ def read_profile(memory: Memory, *, outgrown: bool = False) -> tuple[ProfileLine
 
 
 def is_shown_with(choices: Choices) -> bool:
-    """Whether a profile is shown beside a recall that is narrowed so: who asks for a part of memory is shown no more of it."""
+    """True if a profile is shown beside a recall that is narrowed so: who asks for a part of memory is shown no more of it."""
     narrowed = choices.where or choices.tags or choices.timeframe not in (None, "auto")
     return bool(choices.limit) and not narrowed
 

@@ -83,7 +83,7 @@ class Passage:
 
 
 def note_of(*, degraded: str | None, timeframe: str | None) -> str | None:
-    """What a model should know of a recall: that its hits are from other times, or that some may be missing. Else None.
+    """Return a note on a recall for a model: that its hits are from other times, or that some may be missing. Else None.
 
     Why something is missing is for logs: it may name servers.
     """
@@ -119,7 +119,7 @@ def _counts_from_its_day(text: str) -> bool:
 
 
 def said_often(times: int) -> str | None:
-    """How often something was said, where that is more than once: what is said again is meant."""
+    """Return how often something was said, if more than once: what is said again is meant."""
     return f"said {times}{'+' if times >= MOST_MENTIONS else ''} times" if times > 1 else None
 
 
@@ -282,7 +282,7 @@ def _once(found: Iterable[Passage]) -> Iterator[Passage]:
 
 
 def _is_maybe(passage: Passage) -> bool:
-    """Whether a passage may be about something else, as far as is known."""
+    """True if a passage may be about something else, as far as is known."""
     return passage.relevance < CERTAIN and not passage.said_when
 
 

@@ -1,4 +1,4 @@
-"""Which messages of a conversation a log has already: by their ids, else by what was said and where."""
+"""Messages of a conversation that a log has already: known by their ids, else by what was said and where."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """What a log has of a conversation.
+    """The part of a conversation that a log has.
 
     `places` has for each message its place in the log, or None for a new one. `left` are the places in the log that the
     conversation does not have, although it has something before them: it went another way there, or they were removed.
@@ -150,7 +150,7 @@ def _longest(given: Sequence[Line], logged: Sequence[Line], *, is_followed: bool
 
 
 def _is_certain(run: Sequence[Line], start: int, offset: int, *, reaches_end: bool, is_answered: bool) -> bool:
-    """Whether a common run is more than chance: it begins where both do, or has an answer in it.
+    """True if a common run is more than chance: it begins where both do, or has an answer in it.
 
     Messages of persons alone, which may only greet as they did before, must have all of the log.
     """

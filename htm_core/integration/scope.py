@@ -114,11 +114,11 @@ def chosen_timezone(memory: Memory | None, timezone: str | None) -> str | None:
 
 
 def scope_of(memory: Memory) -> Scope | None:
-    """How far a recall looks: "session" when no user is known, else None, the default of `Memory.recall`."""
+    """Return the scope of a recall: "session" when no user is known, else None, the default of `Memory.recall`."""
     return "session" if memory.user is not None and is_anonymous(memory.user) else None
 
 
 def private_place(memory: Memory) -> str | None:
-    """Which private server a memory is on, as a digest of its folder and schema; None for a server by url."""
+    """Return a digest of the folder and schema of a memory's private server; None for a server by url."""
     database = memory._engine.database
     return hashlib.sha256(repr(database.place).encode()).hexdigest()[:16] if database.is_embedded else None

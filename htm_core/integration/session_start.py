@@ -1,4 +1,4 @@
-"""What a conversation should begin with: the palace, the user's profile, working memory, and what was said lately."""
+"""Text that a conversation should begin with: the palace, the user's profile, working memory, and what was said lately."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEADS = {"working": "In working memory:", "lately": "Said lately:"}
 
 
 def known_text(memory: Memory, *, budget: int) -> str:
-    """What is known of the user, and what is in working memory, in at most `budget` tokens; empty when nothing is."""
+    """Return what is known of the user, and what is in working memory, in at most `budget` tokens; empty when nothing is."""
     count = token_counter(memory)
     profile = _profile(memory, int(budget * PROFILE_SHARE), count)
     working = _working(memory, budget - count(profile) - 2, count)
@@ -29,7 +29,7 @@ def known_text(memory: Memory, *, budget: int) -> str:
 
 
 def wake_text(memory: Memory, *, budget: int, topic: str | None = None) -> str:
-    """What a new session should know, in at most `budget` tokens: the palace's wake-up, the profile, and what was said lately."""
+    """Return the start of a new session in at most `budget` tokens: the palace's wake-up, the profile, and what was said lately."""
     count = token_counter(memory)
     profile = _profile(memory, int(budget * PROFILE_SHARE), count)
     palace = Palace(memory).wake_up(budget=int(budget * PALACE_SHARE), topic=topic).text

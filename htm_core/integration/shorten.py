@@ -31,7 +31,7 @@ STEP_BACK_SHARE = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Parts(Generic[M]):
-    """What of a message can be cut.
+    """The parts of a message that can be cut.
 
     `texts` are those that may lose their middle, and `rebuilt` makes the message with others in their places. `plain` makes
     one of a single text, without the pictures, calls of tools and whatever else it had.
@@ -44,7 +44,7 @@ class Parts(Generic[M]):
 
 @dataclass(frozen=True, slots=True)
 class Shortener(Generic[M]):
-    """How an adapter's messages are shortened: `count` says what one costs, `parts` what of it can be cut."""
+    """Shortens an adapter's messages: `count` says what one costs, `parts` what of it can be cut."""
 
     count: Callable[[M], int]
     parts: Callable[[M], Parts[M]]

@@ -70,7 +70,7 @@ def fill(
 
 
 def note_of(left_out: Sequence[AnswerLine], *, budget: int, advice: str) -> str:
-    """What was left out, and how to get at it; empty when nothing was."""
+    """Return a note of what was left out, and how to get at it; empty when nothing was."""
     if not left_out:
         return ""
     named = ", ".join(f"[{entry.id}]" for entry in left_out[:NAMED])

@@ -53,12 +53,12 @@ WHAT_NEXT: Mapping[Advice, str] = {
 
 
 def allowed_limit(limit: int) -> int:
-    """How many memories to recall: what the model wants, but from 1 to `MAX_RECALLED`."""
+    """Return the number of memories to recall: what the model wants, but from 1 to `MAX_RECALLED`."""
     return min(max(1, limit), MAX_RECALLED)
 
 
 def recalled(found: Recall, *, token: str | None = None) -> str:
-    """What the recall tool replies: the warning, then in a fence a line for each memory with its id.
+    """Return the recall tool's reply: the warning, then in a fence a line for each memory with its id.
 
     `token` is that of the fence; by default a new one.
     """
@@ -68,7 +68,7 @@ def recalled(found: Recall, *, token: str | None = None) -> str:
 
 
 def recall_reply(memory: Memory, found: Recall, *, budget: int = OVERVIEW_TOKENS) -> str:
-    """What the recall tool replies: the lines of `recalled`, or for an `Overview` its messages in their order, with their ids.
+    """Return the recall tool's reply: the lines of `recalled`, or for an `Overview` its messages in their order, with their ids.
 
     An overview has at most `budget` tokens, as the memory counts them; what tells most stays.
     """
@@ -93,7 +93,7 @@ def _overview(found: Overview, *, budget: int, count: Callable[[str], int]) -> s
 
 
 def notes_of(found: Recall) -> list[str]:
-    """What a model should know of a recall beside its hits: what was searched for, in which times, and what is missing."""
+    """Return the notes on a recall for a model: what was searched for, in which times, and what is missing."""
     searched = [f"({one_line(found.searched_note)})"] if found.searched_note else []
     note = [f"({one_line(found.timeframe.note)})"] if found.timeframe and found.timeframe.note else []
     if not found and found.timeframe and found.timeframe.words and not note:
@@ -104,12 +104,12 @@ def notes_of(found: Recall) -> list[str]:
 
 
 def remembered(node: Node) -> str:
-    """What the remember tool replies."""
+    """Return the remember tool's reply."""
     return f"Remembered [{node.id}]." if node.is_new else f"That was known already [{node.id}]."
 
 
 def forgotten(memory_id: str) -> str:
-    """What the forget tool replies."""
+    """Return the forget tool's reply."""
     return f"Forgotten [{label(without_brackets(memory_id))}]."
 
 

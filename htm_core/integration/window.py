@@ -1,4 +1,4 @@
-"""Which messages of a conversation a model is shown: whole turns within a budget of tokens.
+"""The messages of a conversation that a model is shown: whole turns within a budget of tokens.
 
 A framework's adapter says which of its messages start a turn, which call tools, and what each costs. Here it is decided
 which of them fit, and which are too long to be shown whole (see `shorten`).
@@ -155,7 +155,7 @@ def _last_turn(groups: Sequence[MessageGroup[M]]) -> int:
 def _truncate_turn(
     groups: Sequence[MessageGroup[M]], turn: int, sizes: Sequence[int], *, room: int
 ) -> Sequence[MessageGroup[M]]:
-    """What is shown of a turn that is too large: its first group, and the newest of the others that fit, one at least."""
+    """Cut a turn that is too large to its first group, and the newest of the others that fit, one at least."""
     opening, rest = list(groups[turn : turn + 1]), groups[turn + 1 :]
     return opening + _newest_that_fit(rest, sizes[turn + 1 :], room=room - sum(sizes[turn : turn + 1]), at_least=1)
 
