@@ -66,7 +66,7 @@ def readable_files(blocks: Iterable[FileBlock], *, source: Source = "file") -> t
 
     What is neither, or cannot be read, is left out and logged: the log has the message with all of its bytes.
     """
-    found: list[Attachment] = []
+    files: list[Attachment] = []
     room = ATTACHED_LENGTH
     for block in blocks:
         try:
@@ -82,8 +82,8 @@ def readable_files(blocks: Iterable[FileBlock], *, source: Source = "file") -> t
             )
         room -= len(kept.text)
         if kept.text.strip():
-            found.append(kept)
-    return tuple(found)
+            files.append(kept)
+    return tuple(files)
 
 
 def attached_to(hit: Hit) -> list[tuple[str, str]]:
@@ -97,10 +97,10 @@ def stands_in(places: Iterable[Sequence[str]], *, session: str | None, shown: Co
     return any(at == session and id in shown for at, id in places)
 
 
-def without_shown_files(found: Recall, *, session: str | None, shown: Collection[str]) -> Recall:
+def without_shown_files(recall: Recall, *, session: str | None, shown: Collection[str]) -> Recall:
     """Hits without the parts of files that a model sees anyway: those of the messages with these ids in a session."""
-    kept = tuple(hit for hit in found if not stands_in(attached_to(hit), session=session, shown=shown))
-    return found if len(kept) == len(found) else replace(found, hits=kept)
+    kept = tuple(hit for hit in recall if not stands_in(attached_to(hit), session=session, shown=shown))
+    return recall if len(kept) == len(recall) else replace(recall, hits=kept)
 
 
 def _read(block: FileBlock, *, source: Source) -> Attachment:

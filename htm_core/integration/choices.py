@@ -46,10 +46,10 @@ class Choices:
 
         Raises `InvalidInput` for what recall would refuse.
         """
-        given = {name: run[name] for name in NAMES if run.get(name) is not None}
-        if not given:
+        options = {name: run[name] for name in NAMES if run.get(name) is not None}
+        if not options:
             return self
-        checked = check_choices(**{"limit": self.limit, **given})
+        checked = check_choices(**{"limit": self.limit, **options})
         return replace(
             self,
             limit=checked.limit,
@@ -70,8 +70,8 @@ class Choices:
             "sources": self.sources,
             "min_trust": self.min_trust,
         }
-        given = {name: value for name, value in narrower.items() if value is not None}
-        return {"where": self.where, "tags": self.tags, "timeframe": self.timeframe, **given}
+        present = {name: value for name, value in narrower.items() if value is not None}
+        return {"where": self.where, "tags": self.tags, "timeframe": self.timeframe, **present}
 
 
 def check_choices(

@@ -78,8 +78,8 @@ def map_of(
         MapPoint(str(row["id"]), row["content"], row["created_at"], x, y, cluster)
         for row, (x, y), cluster in zip(rows, places.tolist(), of_cluster, strict=True)
     )
-    found = tuple(names([row["content"] for row in rows], of_cluster))
-    return MemoryMap(points, found, shown, max(stamp.nodes, len(rows)), stamp.stamp)
+    labels = tuple(names([row["content"] for row in rows], of_cluster))
+    return MemoryMap(points, labels, shown, max(stamp.nodes, len(rows)), stamp.stamp)
 
 
 def sessions_of(memory: Memory, *, limit: int) -> list[tuple[str, datetime]]:
@@ -89,10 +89,10 @@ def sessions_of(memory: Memory, *, limit: int) -> list[tuple[str, datetime]]:
 
 def titles_of(memory: Memory, sessions: Sequence[str]) -> dict[str, SessionTitle]:
     """Return the titles of sessions, by their names, as far as this owner sees them."""
-    found = session_titles(memory._engine, list(dict.fromkeys(sessions))) if sessions else {}
+    titles = session_titles(memory._engine, list(dict.fromkeys(sessions))) if sessions else {}
     return {
         session: SessionTitle(title=_one_line(title), opening=_one_line(opening))
-        for session, (title, opening) in found.items()
+        for session, (title, opening) in titles.items()
     }
 
 
@@ -101,7 +101,7 @@ def _one_line(text: str | None) -> str | None:
 
 
 def changes_of(
-    memory: Memory, said: Sequence[Mention], *, begins: Mapping[str, int]
+    memory: Memory, mentions: Sequence[Mention], *, begins: Mapping[str, int]
 ) -> Mapping[Turn, list[NotedChange]]:
     """Return what working memory recalled and evicted at the turns of some mentions, by session and number.
 
@@ -109,15 +109,15 @@ def changes_of(
     """
     ends: dict[str, int] = {}
     starts = dict(begins)
-    for each in said:
-        session = each.session or ""
-        starts[session] = min(each.seq, starts.get(session, each.seq))
-        ends[session] = max(each.seq, ends.get(session, 0))
+    for mention in mentions:
+        session = mention.session or ""
+        starts[session] = min(mention.seq, starts.get(session, mention.seq))
+        ends[session] = max(mention.seq, ends.get(session, 0))
     turns = {session: (start, ends.get(session, start)) for session, start in starts.items()}
-    found: defaultdict[Turn, list[NotedChange]] = defaultdict(list)
+    changes: defaultdict[Turn, list[NotedChange]] = defaultdict(list)
     for change in working_history(memory._engine, turns, first=MOVED, limit=CHANGES) if turns else ():
-        found[change.session, change.seq].append(change)
-    return found
+        changes[change.session, change.seq].append(change)
+    return changes
 
 
 def file_chunks(memory: Memory, path: str) -> list[Mention]:

@@ -27,11 +27,11 @@ def item_of(text: str, metadata: Metadata | None, *, id: str | None) -> Collecti
         raise InvalidInput(f"expected every text to be a str, got {type(text).__name__}; encode it first")
     if metadata is not None and not isinstance(metadata, Mapping):
         raise InvalidInput(f"expected every metadata to be a mapping, got {type(metadata).__name__}")
-    given = dict(metadata or {})
-    content, filterable = storable(text), jsonb_metadata(given)
+    fields = dict(metadata or {})
+    content, filterable = storable(text), jsonb_metadata(fields)
     payload = None
-    if content != text or _canonical(filterable) != _canonical(given):
-        payload = write_payload(FORMAT, {"text": encode_value(text), "metadata": encode_value(given)})
+    if content != text or _canonical(filterable) != _canonical(fields):
+        payload = write_payload(FORMAT, {"text": encode_value(text), "metadata": encode_value(fields)})
     return CollectionItem(id=id, content=content, metadata=filterable, payload=payload)
 
 

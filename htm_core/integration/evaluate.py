@@ -65,19 +65,19 @@ def evaluate(
     `timeframe` is for questions that name none. `plain` is the same memory without plugs, which explains the misses; without it
     they are not explained.
     """
-    for each in questions:
-        asked = each.timeframe or timeframe
-        found = memory.recall(each.question, limit=limit, mode=mode, scope=scope, timeframe=asked, hold=False)
-        ranking = [[str(n) for n, wanted in enumerate(each.expected) if _is(hit, wanted)] for hit in found]
+    for labelled in questions:
+        asked = labelled.timeframe or timeframe
+        recalled = memory.recall(labelled.question, limit=limit, mode=mode, scope=scope, timeframe=asked, hold=False)
+        ranking = [[str(n) for n, wanted in enumerate(labelled.expected) if _is(hit, wanted)] for hit in recalled]
         places = tuple(
             next((place for place, units in enumerate(ranking, 1) if str(n) in units), None)
-            for n in range(len(each.expected))
+            for n in range(len(labelled.expected))
         )
         misses: tuple[Miss, ...] = ()
-        missed = [wanted for wanted, place in zip(each.expected, places, strict=True) if place is None]
+        missed = [wanted for wanted, place in zip(labelled.expected, places, strict=True) if place is None]
         if missed and plain is not None:
             more = plain.recall(
-                each.question,
+                labelled.question,
                 limit=max(DEPTH, limit),
                 mode=mode,
                 scope=scope,
@@ -86,14 +86,14 @@ def evaluate(
                 explain=True,
             )
             misses = tuple(_explained(plain, wanted, more, limit=limit, scope=scope) for wanted in missed)
-        spent = found.timings
+        spent = recalled.timings
         yield Evaluated(
-            question=each.question,
-            kind=each.kind,
+            question=labelled.question,
+            kind=labelled.kind,
             places=places,
-            measures=measured(frozenset(map(str, range(len(each.expected)))), ranking, cuts=(1, 5, limit)),
+            measures=measured(frozenset(map(str, range(len(labelled.expected)))), ranking, cuts=(1, 5, limit)),
             milliseconds=spent.embedding + spent.sql + spent.expander + spent.reranker,
-            fallback=found.fallback,
+            fallback=recalled.fallback,
             misses=misses,
         )
 

@@ -24,37 +24,37 @@ def in_full(question: str, earlier: Sequence[SaidBefore]) -> str:
     return asked_words(queries_of(question, earlier)[-1])
 
 
-def joined(question: str, found: Sequence[Recall], *, limit: int) -> Recall:
+def joined(question: str, recalls: Sequence[Recall], *, limit: int) -> Recall:
     """One recall of what the queries for a question have found, of at most so many hits."""
-    if len(found) == 1:
-        return replace(found[0], query=question)
-    hits = fused(found, id_of=lambda hit: hit.id, worth=lambda hit: (hit.relevance, hit.score))
+    if len(recalls) == 1:
+        return replace(recalls[0], query=question)
+    hits = fused(recalls, id_of=lambda hit: hit.id, worth=lambda hit: (hit.relevance, hit.score))
     return replace(
-        found[0],
+        recalls[0],
         query=question,
         hits=tuple(hits[:limit]),
-        degraded=next((each.degraded for each in found if each.degraded), None),
-        fallback=next((each.fallback for each in found if each.fallback), None),
+        degraded=next((each.degraded for each in recalls if each.degraded), None),
+        fallback=next((each.fallback for each in recalls if each.fallback), None),
     )
 
 
 def fused(
-    found: Sequence[Sequence[T]], *, id_of: Callable[[T], Hashable], worth: Callable[[T], tuple[float, float]]
+    hit_lists: Sequence[Sequence[T]], *, id_of: Callable[[T], Hashable], worth: Callable[[T], tuple[float, float]]
 ) -> list[T]:
     """Merge the hits of several queries, each once in the form that is worth most, first those that stand high for most queries.
 
     Args:
-        found: The hits of each query, best first. Of equal places the first query's comes first.
+        hit_lists: The hits of each query, best first. Of equal places the first query's comes first.
         id_of: What tells one from another.
         worth: How relevant it is to the query that found it, and its score there. This decides between forms of one, not between
             places: a hit that answers its own query well says little where that query was about something else.
     """
     best: dict[Hashable, T] = {}
     places: dict[Hashable, list[int | None]] = {}
-    for number, hits in enumerate(found):
+    for number, hits in enumerate(hit_lists):
         for place, hit in enumerate(hits, 1):
             key = id_of(hit)
-            ranks = places.setdefault(key, [None] * len(found))
+            ranks = places.setdefault(key, [None] * len(hit_lists))
             ranks[number] = ranks[number] or place
             if key not in best or worth(hit) > worth(best[key]):
                 best[key] = hit

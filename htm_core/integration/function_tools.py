@@ -133,19 +133,19 @@ async def acall_tool(
 
 @_reply_to_errors
 def _call(memory: Memory, name: str, arguments: str | Mapping[str, Any] | None, *, budget: int, min_trust: int) -> str:
-    given = _checked(name, arguments)
+    values = _checked(name, arguments)
     if name == "recall":
-        return _recall(memory, given, budget=budget, min_trust=min_trust)
+        return _recall(memory, values, budget=budget, min_trust=min_trust)
     if name == "remember":
-        importance, tags = given.get("importance"), given.get("tags") or ()
+        importance, tags = values.get("importance"), values.get("tags") or ()
         return tool_replies.remembered(
-            memory.remember(given["content"], importance=importance, tags=tags, source="assistant")
+            memory.remember(values["content"], importance=importance, tags=tags, source="assistant")
         )
     if name == "revise":
-        return _revise(memory, given["key"], given["content"])
+        return _revise(memory, values["key"], values["content"])
     if name == "forget":
-        memory.forget(tool_replies.without_brackets(given["memory_id"]))
-        return tool_replies.forgotten(given["memory_id"])
+        memory.forget(tool_replies.without_brackets(values["memory_id"]))
+        return tool_replies.forgotten(values["memory_id"])
     count = memory._engine.tokens
     return (
         profile_block(read_profile(memory), memory=memory, room=budget, count=count)
@@ -153,33 +153,33 @@ def _call(memory: Memory, name: str, arguments: str | Mapping[str, Any] | None, 
     )
 
 
-def _recall(memory: Memory, given: Mapping[str, Any], *, budget: int, min_trust: int) -> str:
-    wanted = given.get("limit")
+def _recall(memory: Memory, values: Mapping[str, Any], *, budget: int, min_trust: int) -> str:
+    wanted = values.get("limit")
     limit = tool_replies.allowed_limit(5 if wanted is None else wanted)
-    found = recall_or_overview(
+    recall = recall_or_overview(
         memory,
-        given["query"],
-        choices=check_choices(limit=limit, timeframe=given.get("timeframe") or None),
+        values["query"],
+        choices=check_choices(limit=limit, timeframe=values.get("timeframe") or None),
         scope=scope_of(memory),
         limit=limit,
         min_score=0.0,
     )
-    found, count = trusted(found, min_trust), memory._engine.tokens
-    text = tool_replies.recall_reply(memory, found, budget=budget)
-    return text if count(text) <= budget else _fitting(found, budget=budget, count=count)
+    recall, count = trusted(recall, min_trust), memory._engine.tokens
+    text = tool_replies.recall_reply(memory, recall, budget=budget)
+    return text if count(text) <= budget else _fitting(recall, budget=budget, count=count)
 
 
-def _fitting(found: Recall, *, budget: int, count: Callable[[str], int]) -> str:
+def _fitting(recall: Recall, *, budget: int, count: Callable[[str], int]) -> str:
     """The reply with as many of the best hits as fit the budget; the best one is cut where it does not fit by itself."""
-    while count(text := tool_replies.recalled(found)) > budget and found.hits:
-        if len(found) > 1:
-            found = replace(found, hits=found.hits[:-1])
+    while count(text := tool_replies.recalled(recall)) > budget and recall.hits:
+        if len(recall) > 1:
+            recall = replace(recall, hits=recall.hits[:-1])
             continue
-        [hit] = found.hits
+        [hit] = recall.hits
         words = (
             hit.passage if len(hit.passage) < len(hit.content) else hit.content[: len(hit.content) // 2].rstrip() + "…"
         )
-        found = replace(found, hits=(replace(hit, node=replace(hit.node, content=words)),) if len(words) > 1 else ())
+        recall = replace(recall, hits=(replace(hit, node=replace(hit.node, content=words)),) if len(words) > 1 else ())
     return text
 
 
@@ -195,24 +195,24 @@ def _checked(name: str, arguments: str | Mapping[str, Any] | None) -> dict[str, 
     """Return a model's arguments if they fit the tool's schema; raises `InvalidInput` with what to do."""
     if name not in _PROPERTIES:
         raise InvalidInput(f"expected one of the tools {', '.join(_PROPERTIES)}, got {str(name)[:80]!r}")
-    given = _read(arguments)
+    values = _read(arguments)
     properties = _PROPERTIES[name]
-    if unknown := [str(each)[:40] for each in given if each not in properties]:
+    if unknown := [str(each)[:40] for each in values if each not in properties]:
         raise InvalidInput(f"expected only {', '.join(properties) or 'no arguments'}, got {', '.join(unknown)} too")
     for field, schema in properties.items():
         types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-        value = given.get(field)
+        value = values.get(field)
         fits = isinstance(value, tuple(each for kind in types for each in _TYPES[kind])) and not isinstance(value, bool)
         if not fits or (isinstance(value, list) and not all(isinstance(each, str) for each in value)):
             raise InvalidInput(f"expected {field} to be of type {' or '.join(types)}, got {value!r:.80}")
-    return given
+    return values
 
 
 def _read(arguments: str | Mapping[str, Any] | None) -> dict[str, Any]:
     try:
-        given = json.loads(arguments or "{}") if isinstance(arguments, str) else dict(arguments or {})
+        values = json.loads(arguments or "{}") if isinstance(arguments, str) else dict(arguments or {})
     except (ValueError, TypeError, RecursionError):
         raise InvalidInput("expected the arguments as a JSON object; write them again") from None
-    if not isinstance(given, dict):
-        raise InvalidInput(f"expected the arguments as a JSON object, got {type(given).__name__}")
-    return given
+    if not isinstance(values, dict):
+        raise InvalidInput(f"expected the arguments as a JSON object, got {type(values).__name__}")
+    return values

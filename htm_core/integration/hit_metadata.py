@@ -26,8 +26,8 @@ def hit_metadata(hit: Hit, *, degraded: str | None, timeframe: AppliedTimeframe 
     sentence when the hits are from other times than the query names, else None. `formerly` lists what the hit superseded and until
     when that held, `superseded_by` is what superseded the hit itself; both with the id of the change.
     """
-    said, by = said_by(hit), hit.superseded_by
-    origin = origin_of(said) if said else None
+    mention, by = said_by(hit), hit.superseded_by
+    origin = origin_of(mention) if mention else None
     return {
         "relevance": hit.relevance,
         "vector_rank": hit.vector_rank,
@@ -35,13 +35,13 @@ def hit_metadata(hit: Hit, *, degraded: str | None, timeframe: AppliedTimeframe 
         "passage": hit.passage,
         "tags": list(hit.node.tags),
         "importance": hit.node.importance,
-        "robot": said and said.robot,
-        "session": said and said.session,
-        "role": said and said.role,
-        "name": said and said.name,
-        "at": said and said.at.isoformat(),
-        "source": said and said.source,
-        "trust": said and said.trust,
+        "robot": mention and mention.robot,
+        "session": mention and mention.session,
+        "role": mention and mention.role,
+        "name": mention and mention.name,
+        "at": mention and mention.at.isoformat(),
+        "source": mention and mention.source,
+        "trust": mention and mention.trust,
         "holds": hit.holds,
         "ended": hit.ended,
         "stale": hit.stale,

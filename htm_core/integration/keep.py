@@ -45,14 +45,14 @@ def check_keep(keep: Any) -> Callable[[Any], bool] | frozenset[str] | None:
     if callable(keep) and not isinstance(keep, type):
         if inspect.iscoroutinefunction(keep) or inspect.iscoroutinefunction(getattr(keep, "__call__", None)):  # noqa: B004 - an object may have an awaited call
             raise InvalidInput("expected keep to be a plain function of a message, got a coroutine function; write def")
-        found: Callable[[Any], bool] = keep
-        return found
-    given = (keep,) if isinstance(keep, str) else keep
-    if not isinstance(given, Collection) or isinstance(given, Mapping | bytes):
+        predicate: Callable[[Any], bool] = keep
+        return predicate
+    roles = (keep,) if isinstance(keep, str) else keep
+    if not isinstance(roles, Collection) or isinstance(roles, Mapping | bytes):
         raise InvalidInput(
             f"expected keep to be a function of a message, a collection of roles, or None; got {safe_repr(keep):.80}"
         )
-    names = [str(getattr(each, "value", each)) for each in given]
+    names = [str(getattr(each, "value", each)) for each in roles]
     unknown = [name for name in names if name not in ROLES]
     if unknown:
         raise InvalidInput(f"expected keep to hold roles of {', '.join(ROLES)}; got {unknown[0]!r:.80}")

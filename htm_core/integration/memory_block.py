@@ -24,14 +24,14 @@ UNDERSTOOD = "Understood."
 _OPENING = re.compile(rf"<(memory|memory_palace)-({TOKEN})>\n")
 
 
-def check_inject(given: object) -> Inject:
+def check_inject(value: object) -> Inject:
     """Where memory's block goes. "human" is an older name of "message". Raises `InvalidInput` for anything else."""
-    found = "message" if given == "human" else given
+    wanted = "message" if value == "human" else value
     for name in get_args(Inject):
-        if found == name:
+        if wanted == name:
             chosen: Inject = name
             return chosen
-    raise InvalidInput(f"expected inject to be one of {', '.join(get_args(Inject))}, got {given!r}")
+    raise InvalidInput(f"expected inject to be one of {', '.join(get_args(Inject))}, got {value!r}")
 
 
 def today_of(memory: Memory) -> date:
@@ -66,12 +66,12 @@ def without_blocks(text: str) -> str:
 
 def split_blocks(text: str) -> tuple[str, str]:
     """The blocks of memory at the beginning of a text in a request, and what somebody said after them."""
-    blocks, said = "", text
-    while found := _OPENING.match(said):
-        closing = f"\n</{found[1]}-{found[2]}>"
-        end = said.find(closing, found.end() - 1)
+    blocks, rest = "", text
+    while match := _OPENING.match(rest):
+        closing = f"\n</{match[1]}-{match[2]}>"
+        end = rest.find(closing, match.end() - 1)
         if end < 0:
             break
         end += len(closing)
-        blocks, said = blocks + said[:end], said[end:].removeprefix("\n").removeprefix("\n")
-    return blocks, said
+        blocks, rest = blocks + rest[:end], rest[end:].removeprefix("\n").removeprefix("\n")
+    return blocks, rest

@@ -141,8 +141,8 @@ class MemoryFiles:
         files = [place] if self._find(place) is not None else sorted(self._below(place))
         if not files:
             raise FileRefused(f"The path {path} does not exist")
-        for each in files:
-            self._remove(each)
+        for file in files:
+            self._remove(file)
         return f"Successfully deleted {path}"
 
     def rename(self, old_path: str, new_path: str) -> str:
@@ -157,14 +157,14 @@ class MemoryFiles:
             raise FileRefused(f"The destination {new_path} is {old_path} itself, or inside of it")
         if self._find(new) is not None or self._below(new):
             raise FileRefused(f"The destination {new_path} already exists")
-        for each in files:
-            self._move(each, self._checked_file(new + each[len(old) :]))
+        for file in files:
+            self._move(file, self._checked_file(new + file[len(old) :]))
         return f"Successfully renamed {old_path} to {new_path}"
 
     def clear(self) -> str:
         """Delete every file."""
-        for each in sorted(self._below(ROOT)):
-            self._remove(each)
+        for file in sorted(self._below(ROOT)):
+            self._remove(file)
         return "All memory cleared"
 
     # -- for people -----------------------------------------------------------------------------------------------------
@@ -173,10 +173,12 @@ class MemoryFiles:
         """Every version of a file, oldest first, also of one that was deleted."""
         place = checked_path(path)
         try:
-            found = self.memory.history(self._key(place))
+            versions = self.memory.history(self._key(place))
         except NotFound:
             return []
-        return [FileVersion(node.version or 0, None if _is_deleted(node) else _text(node), node.id) for node in found]
+        return [
+            FileVersion(node.version or 0, None if _is_deleted(node) else _text(node), node.id) for node in versions
+        ]
 
     def undo(self, path: str, *, version: int | None = None) -> str:
         """Give a file the text of an earlier version: the one before the present, or the last one of a deleted file."""
@@ -294,18 +296,18 @@ class MemoryFiles:
 
     def _below(self, place: str) -> dict[str, int]:
         """The files in a directory and below it, each with its size in bytes."""
-        found: dict[str, int] = {}
+        sizes: dict[str, int] = {}
         after: str | None = None
         for _ in range(MAX_FILES // _PAGE):
             page = self.memory.list(where={"memory_store": self._store}, limit=_PAGE, after=after)
             for node in page:
                 path = str(node.metadata.get("memory_file", ""))
                 if path.startswith(place + "/") and self._key(path) in node.keys and not _is_deleted(node):
-                    found[path] = len(_text(node).encode())
+                    sizes[path] = len(_text(node).encode())
             if len(page) < _PAGE:
                 break
             after = page[-1].id
-        return found
+        return sizes
 
     @staticmethod
     def _numbered(path: str, text: str, view_range: Sequence[int] | None) -> str:

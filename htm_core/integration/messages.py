@@ -59,10 +59,10 @@ def write_payload(format: str, fields: Mapping[str, Any]) -> bytes:
 def read_payload(payload: bytes | None, format: str) -> dict[str, Any] | None:
     """The fields that `write_payload` wrote; None for anything that is not of this format."""
     try:
-        found = json.loads(payload or b"null")
+        fields = json.loads(payload or b"null")
     except ValueError:
         return None
-    return found if isinstance(found, dict) and found.get("htm") == format else None
+    return fields if isinstance(fields, dict) and fields.get("htm") == format else None
 
 
 def stored_payload(memory: Memory | Log, payload: bytes, *, stored: Collection[bytes] = ()) -> bytes:

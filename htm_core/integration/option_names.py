@@ -14,19 +14,19 @@ T = TypeVar("T")
 
 
 def check_known(
-    given: Iterable[str], known: Sequence[str], *, what: str, elsewhere: Mapping[str, str] | None = None
+    names: Iterable[str], known: Sequence[str], *, what: str, elsewhere: Mapping[str, str] | None = None
 ) -> None:
     """Refuse options that do not exist, by their names: they would have no effect, and nobody would notice.
 
     Args:
-        given: The names that were given.
+        names: The names that were given.
         known: The names that there are.
         what: What they are, such as "options of invoke".
         elsewhere: What others call them, each with our name; the error names that. By default nothing.
 
     Raises `InvalidInput`, with the name that is nearest to an unknown one, where one is near.
     """
-    unknown = [name for name in given if name not in known]
+    unknown = [name for name in names if name not in known]
     if not unknown:
         return
     ours = elsewhere or {}

@@ -83,9 +83,9 @@ class Origin:
         return speaker(self.name, self.role or self.source)
 
 
-def origin_of(said: Mention, *, user: str | None = None) -> Origin:
+def origin_of(mention: Mention, *, user: str | None = None) -> Origin:
     """Where the words of a mention come from; `user` is whose memory it is, where everybody's are shown (`Hit.user`)."""
-    return Origin(said.source, said.role, said.name, place_of(said.source, said.metadata), user)
+    return Origin(mention.source, mention.role, mention.name, place_of(mention.source, mention.metadata), user)
 
 
 def said_by(hit: Hit) -> Mention | None:
@@ -93,15 +93,15 @@ def said_by(hit: Hit) -> Mention | None:
     return shown_mention(hit.mentions)
 
 
-def shown_mention(said: Sequence[Mention]) -> Mention | None:
+def shown_mention(mentions: Sequence[Mention]) -> Mention | None:
     """The one of a node's mentions, newest first, by which it is shown: the newest by a user or the program.
 
     Who repeats somebody's words lowers neither their source nor their trust. Where no user and no program said them it is the
     newest from outside: what an assistant has repeated word for word is still a page's. Else it is the newest.
     """
-    own = (each for each in said if each.source in ("user", None))
-    outside = (each for each in said if each.source in EXTERNAL)
-    return next(own, None) or next(outside, None) or next(iter(said), None)
+    own = (each for each in mentions if each.source in ("user", None))
+    outside = (each for each in mentions if each.source in EXTERNAL)
+    return next(own, None) or next(outside, None) or next(iter(mentions), None)
 
 
 def mentions_of(memory: Memory, node: Node) -> list[Mention]:
@@ -109,12 +109,12 @@ def mentions_of(memory: Memory, node: Node) -> list[Mention]:
     return mentions_of_node(memory._engine, node.id)
 
 
-def trusted(found: Recall, min_trust: int) -> Recall:
+def trusted(recall: Recall, min_trust: int) -> Recall:
     """Return a recall without what is trusted less than `min_trust`."""
     if min_trust <= 0:
-        return found
-    kept = (hit for hit in found if _trust_of(hit) >= min_trust)
-    return replace(found, hits=tuple(_without_doubted(hit, min_trust) for hit in kept))
+        return recall
+    kept = (hit for hit in recall if _trust_of(hit) >= min_trust)
+    return replace(recall, hits=tuple(_without_doubted(hit, min_trust) for hit in kept))
 
 
 def _without_doubted(hit: Hit, min_trust: int) -> Hit:
@@ -122,10 +122,10 @@ def _without_doubted(hit: Hit, min_trust: int) -> Hit:
     return replace(hit, before=None) if hit.before is not None and hit.before.trust < min_trust else hit
 
 
-def outside_palace(found: Recall) -> Recall:
+def outside_palace(recall: Recall) -> Recall:
     """Return a recall without what a palace keeps: it has its say by itself, with its doubt, or that it has nothing."""
-    kept = tuple(hit for hit in found if not is_of_palace(hit.node.metadata))
-    return found if len(kept) == len(found) else replace(found, hits=kept)
+    kept = tuple(hit for hit in recall if not is_of_palace(hit.node.metadata))
+    return recall if len(kept) == len(recall) else replace(recall, hits=kept)
 
 
 def is_of_palace(metadata: Mapping[str, Any]) -> bool:
@@ -143,8 +143,8 @@ def place_of(source: Source | None, metadata: Mapping[str, Any]) -> str | None:
     if source == "web":
         return next(filter(None, (_address(metadata.get(name)) for name in _URLS)), None)
     if source == "file":
-        found = (metadata.get(name) for name in _PATHS)
-        name = next((_file_name(each) for each in found if isinstance(each, str) and _file_name(each)), None)
+        paths = (metadata.get(name) for name in _PATHS)
+        name = next((_file_name(each) for each in paths if isinstance(each, str) and _file_name(each)), None)
         page = metadata.get("page")
         return f"{name}, page {page}" if name and type(page) is int else name
     return None
@@ -162,17 +162,17 @@ def document_source(metadata: Mapping[str, Any], *, address: str | None = None) 
     )
 
 
-def quoted(said: Mention) -> str:
+def quoted(mention: Mention) -> str:
     """The words of a mention from outside, for a chat that has no role for it: in a fence, and marked."""
     # The same each time that it is read, and known to nobody beforehand, since ids are not.
-    token = new_token(lambda count: hashlib.sha256(said.id.encode()).digest()[:count])
-    about = label(origin_of(said).words() or "")
-    return Fence(TAG, token).enclose(WARNING, f"- [{about}] {indented(said.content)}")
+    token = new_token(lambda count: hashlib.sha256(mention.id.encode()).digest()[:count])
+    about = label(origin_of(mention).words() or "")
+    return Fence(TAG, token).enclose(WARNING, f"- [{about}] {indented(mention.content)}")
 
 
 def _trust_of(hit: Hit) -> int:
-    said = said_by(hit)
-    return 4 if said is None else said.trust
+    mention = said_by(hit)
+    return 4 if mention is None else mention.trust
 
 
 def _address(value: object) -> str | None:

@@ -69,16 +69,16 @@ def recall_or_overview(
         memory.recall(query, limit=limit, min_score=min_score, hold=False, scope=scope, reader=reader, **narrowed)
         for query in queries_of(question, before)
     ]
-    found = joined(question, recalled, limit=limit)
+    recall = joined(question, recalled, limit=limit)
     if _is_narrowed(choices):
-        return found
+        return recall
     if scope != "tenant":
-        found = _with_what_was_said(memory, question, found, most=max(1, limit // 2), in_session=scope == "session")
-    return with_questions(memory, found, first=2 * choices.limit, scope=scope)
+        recall = _with_what_was_said(memory, question, recall, most=max(1, limit // 2), in_session=scope == "session")
+    return with_questions(memory, recall, first=2 * choices.limit, scope=scope)
 
 
 def recalled_block(
-    found: Sequence[tuple[Passage, float]],
+    scored: Sequence[tuple[Passage, float]],
     *,
     question: str,
     head: str | None,
@@ -94,19 +94,19 @@ def recalled_block(
     `note` and `limit` are of the latter alone. See there for the arguments.
     """
     if head is not None:
-        return overview_block(found, head=head, warning=WARNING, token=token, shown=shown, room=room, count=count)
+        return overview_block(scored, head=head, warning=WARNING, token=token, shown=shown, room=room, count=count)
     return build_block(
-        [passage for passage, _ in found], question=question, token=token, shown=shown, limit=limit,
+        [passage for passage, _ in scored], question=question, token=token, shown=shown, limit=limit,
         room=room, count=count, note=note,
     )  # fmt: skip
 
 
-def hits_block(memory: Memory, found: Recall, *, question: str, limit: int, room: int) -> str:
+def hits_block(memory: Memory, recall: Recall, *, question: str, limit: int, room: int) -> str:
     """A `build_block` of the best `limit` hits of a recall that fit `room` tokens, in a new fence."""
     return build_block(
-        [passage_of(hit) for hit in found], question=question, token=new_token(), shown=(),
+        [passage_of(hit) for hit in recall], question=question, token=new_token(), shown=(),
         limit=limit, room=room, count=token_counter(memory),
-        note=note_of(degraded=found.degraded, timeframe=found.timeframe.note if found.timeframe else None),
+        note=note_of(degraded=recall.degraded, timeframe=recall.timeframe.note if recall.timeframe else None),
     )  # fmt: skip
 
 
@@ -119,7 +119,7 @@ def overview_block(
     shown: Collection[str],
     room: int,
     count: Callable[[str], int],
-    line: Callable[[Passage, str, str], str] = lambda _, about, said: f"- [{label(about)}] {indented(said)}",
+    line: Callable[[Passage, str, str], str] = lambda _, about, words: f"- [{label(about)}] {indented(words)}",
 ) -> str:
     """A block of messages in their order, as many as fit `room` tokens; empty when none does.
 
@@ -152,8 +152,8 @@ def overview_block(
         passage = left[place][0]
         about = passage.speaker if one_day and passage.speaker else passage.label
         for longest in lengths:
-            said = passage.text if longest is None else excerpt(passage.text, "", longest=longest)
-            yield line(passage, about, said)
+            words = passage.text if longest is None else excerpt(passage.text, "", longest=longest)
+            yield line(passage, about, words)
 
     for place in by_worth:
         for form in forms(place, EXCERPT, SHORTEST):
@@ -182,7 +182,7 @@ def _overview(
     return Overview(query=question, hits=tuple(hits), head=head) if hits else None
 
 
-def _with_what_was_said(memory: Memory, question: str, found: Recall, *, most: int, in_session: bool) -> Recall:
+def _with_what_was_said(memory: Memory, question: str, recall: Recall, *, most: int, in_session: bool) -> Recall:
     """A recall for a question that names a time and nothing else, with what the user said then; any other one as it is.
 
     What surely answers stays before it: what happened on a day may have been told on another one.
@@ -190,18 +190,18 @@ def _with_what_was_said(memory: Memory, question: str, found: Recall, *, most: i
     engine = memory._engine
     windows = asked_time(engine, question)
     if not windows:
-        return found
+        return recall
     hits = operations.as_hits(engine, operations.said_in(engine, windows, in_session=in_session))
-    said = [hit for hit in hits if hit.mentions[0].role == "user" and not only_asks(hit.content)]
-    told = sorted(sorted(said, key=lambda hit: -hit.score)[:most], key=lambda hit: hit.mentions[0].at)
-    if not told:
-        return found
-    known = {hit.node.id for hit in told}
-    others = [hit for hit in found.hits if hit.node.id not in known]
+    by_user = [hit for hit in hits if hit.mentions[0].role == "user" and not only_asks(hit.content)]
+    best = sorted(sorted(by_user, key=lambda hit: -hit.score)[:most], key=lambda hit: hit.mentions[0].at)
+    if not best:
+        return recall
+    known = {hit.node.id for hit in best}
+    others = [hit for hit in recall.hits if hit.node.id not in known]
     sure = [hit for hit in others if hit.relevance >= CERTAIN]
     rest = [hit for hit in others if hit.relevance < CERTAIN]
-    timeframe = None if found.timeframe is None else replace(found.timeframe, outside=False)
-    return replace(found, hits=(*sure, *told, *rest), timeframe=timeframe)
+    timeframe = None if recall.timeframe is None else replace(recall.timeframe, outside=False)
+    return replace(recall, hits=(*sure, *best, *rest), timeframe=timeframe)
 
 
 def _found(
@@ -214,8 +214,8 @@ def _found(
             return (), ""
         lines = memory.profile(budget=0).lines
         sources = {line.sources[0].mention_id for line in lines}
-        said = operations.said_of_themselves(engine, lines, speaker=speaker)
-        hits = operations.as_hits(engine, said, first=lambda each: each.id in sources)
+        mentions = operations.said_of_themselves(engine, lines, speaker=speaker)
+        hits = operations.as_hits(engine, mentions, first=lambda mention: mention.id in sources)
         return operations.without_superseded(engine, question, hits), OF_USER
     if asked.windows:
         return operations.as_hits(engine, operations.said_in(engine, asked.windows, in_session=in_session)), SAID
@@ -224,6 +224,6 @@ def _found(
 
 def _is_narrowed(choices: Choices) -> bool:
     """True if a recall is narrowed to a part of memory; then what is shown of it is found by a search."""
-    given = choices.filters()
-    timeframe = given.pop("timeframe")
-    return timeframe not in (None, "auto") or any(value for value in given.values())
+    filters = choices.filters()
+    timeframe = filters.pop("timeframe")
+    return timeframe not in (None, "auto") or any(value for value in filters.values())

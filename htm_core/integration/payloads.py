@@ -52,8 +52,8 @@ def write(collection: Collection, items: Iterable[CollectionItem], *, most: int 
 
 def read(collection: Collection, places: Sequence[Place]) -> dict[Place, CollectionItem]:
     """The items at these places, with their whole payloads; places without an item are left out."""
-    found = {_place(item): item for item in collection.get(list(dict.fromkeys(places)))}
-    return {place: whole for place, item in found.items() if (whole := _whole(collection, item)) is not None}
+    items = {_place(item): item for item in collection.get(list(dict.fromkeys(places)))}
+    return {place: whole for place, item in items.items() if (whole := _whole(collection, item)) is not None}
 
 
 def read_below(collection: Collection, namespace: tuple[str, ...]) -> Iterator[CollectionItem]:
@@ -109,11 +109,11 @@ def _split(item: CollectionItem, *, whole: bool) -> list[CollectionItem]:
 
 def _whole(collection: Collection, item: CollectionItem) -> CollectionItem | None:
     """The item with all of its payload; None when it was deleted meanwhile."""
-    place, found = _place(item), item
+    place, current = _place(item), item
     for _ in range(10):
-        split = found.value.get(_SPLIT)
+        split = current.value.get(_SPLIT)
         if split is None:
-            return found
+            return current
         parts = [_part(place, number) for number in range(1, split["count"])]
         read = {_place(each): each for each in collection.get([place, *parts])}  # one statement, so of one moment
         if place not in read:
@@ -123,9 +123,9 @@ def _whole(collection: Collection, item: CollectionItem) -> CollectionItem | Non
                 return None  # it is being deleted
             payload = b"".join([read[place].payload or b"", *(read[part].payload or b"" for part in parts)])
             if hashlib.sha256(payload).hexdigest() == split["digest"]:
-                kept = {name: each for name, each in found.value.items() if name != _SPLIT}
+                kept = {name: each for name, each in current.value.items() if name != _SPLIT}
                 return replace(read[place], payload=payload, value=kept)
-        found = read[place]
+        current = read[place]
     raise StorageError(
         f"expected the parts of {place[1]!r:.80} to belong together, but they do not; put the value again, or delete it"
     )

@@ -125,11 +125,11 @@ def said_often(times: int) -> str | None:
 
 def passage_of(hit: Hit, *, today: date | None = None) -> Passage:
     """A hit as a passage; `today` as for `day_of`."""
-    said = said_by(hit)
-    origin = origin_of(said, user=hit.user) if said else None
+    mention = said_by(hit)
+    origin = origin_of(mention, user=hit.user) if mention else None
     speaker = origin.words() if origin else None
-    day = day_of(said.at, hit.content, today=today) if said else None
-    label = label_of(day, speaker, said_often(hit.times_said), hit.holds) if said else ""
+    day = day_of(mention.at, hit.content, today=today) if mention else None
+    label = label_of(day, speaker, said_often(hit.times_said), hit.holds) if mention else ""
     by = hit.superseded_by
     return Passage(
         hit.content,
@@ -142,7 +142,7 @@ def passage_of(hit: Hit, *, today: date | None = None) -> Passage:
             (each.older.content, until(each, write=partial(short_day, today=today))) for each in hit.formerly
         ),
         superseded=None if by is None else (by.newer.content, short_day(by.holds_from.date(), today=today)),
-        at=said.at if said else None,
+        at=mention.at if mention else None,
         said_when=hit.said_when,
         answers=question_answered(hit),
         id=hit.node.id,
@@ -156,7 +156,7 @@ def undated(speaker: str | None, holds: str | None) -> str | None:
 
 
 def build_block(
-    found: Iterable[Passage],
+    passages: Iterable[Passage],
     *,
     question: str,
     token: str,
@@ -169,7 +169,7 @@ def build_block(
     """A block with the best `limit` passages that fit `room` tokens; empty when none does.
 
     Args:
-        found: The passages, best first.
+        passages: The passages, best first.
         question: What they were found for; an excerpt is the part that is nearest to it.
         token: The token of its fence (see `htm_core.rules.text.fence`): a new one for each question, the same in each request of
             one turn, so that a provider's cache of what stands before and after it stays valid.
@@ -187,7 +187,7 @@ def build_block(
     shown. What recall knows of when a passage was said beside the others ("said last", "said earlier") is in its label; then
     it is shown, however relevant it is.
     """
-    unseen = [_with_answer(passage, question) for passage in _once(found) if passage.text not in shown]
+    unseen = [_with_answer(passage, question) for passage in _once(passages) if passage.text not in shown]
     chosen = _without_former(_with_marked(unseen, limit), shown)
     best = max((passage.relevance for passage in chosen), default=0.0)
     kept = NEVER_CUT if best >= CERTAIN else 0  # where they rank by what was said around them, their words say little
@@ -234,13 +234,13 @@ def drop_last_items(block: str, *, spare: int, count: Callable[[str], int]) -> s
 def items_of(block: str) -> list[tuple[str, str]]:
     """The label and the text of each item of a block, without what stands below it; a text may be an excerpt."""
     _, *items = block.rpartition("\n")[0].split(ITEM)
-    found = []
+    entries = []
     for item in items:
         about, _, text = item.partition("] ")
         first, *further = text.split("\n")
         own = [line.removeprefix(INDENT) for line in further if line.startswith(INDENT)]
-        found.append((about, "\n".join([first, *own])))
-    return found
+        entries.append((about, "\n".join([first, *own])))
+    return entries
 
 
 def _line(about: str, text: str, beside: Sequence[str] = ()) -> str:
@@ -270,10 +270,10 @@ def _without_former(chosen: Sequence[Passage], shown: Collection[str]) -> list[P
     return kept
 
 
-def _once(found: Iterable[Passage]) -> Iterator[Passage]:
+def _once(passages: Iterable[Passage]) -> Iterator[Passage]:
     """Passages without those from outside whose words a better one has: a tool that searches pages repeats them."""
     seen: dict[str, bool] = {}
-    for passage in found:
+    for passage in passages:
         words = " ".join(passage.text.split())
         if words in seen and (passage.external or seen[words]):
             continue
@@ -286,10 +286,10 @@ def _is_maybe(passage: Passage) -> bool:
     return passage.relevance < CERTAIN and not passage.said_when
 
 
-def _with_marked(found: Sequence[Passage], limit: int) -> list[Passage]:
+def _with_marked(passages: Sequence[Passage], limit: int) -> list[Passage]:
     """The best passages, and in the place of the last of them those below that recall has marked."""
-    marked = [passage for passage in found[limit:] if passage.said_when][: limit // 2]
-    return [*found[: limit - len(marked)], *marked]
+    marked = [passage for passage in passages[limit:] if passage.said_when][: limit // 2]
+    return [*passages[: limit - len(marked)], *marked]
 
 
 def _with_answer(passage: Passage, question: str) -> Passage:

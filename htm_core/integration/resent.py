@@ -40,7 +40,7 @@ class Recognised:
     left: tuple[int, ...]
 
 
-def recognise(given: Sequence[Line], logged: Sequence[Line]) -> Recognised:
+def recognise(messages: Sequence[Line], logged: Sequence[Line]) -> Recognised:
     """Find the messages of a conversation in its log.
 
     Messages with an id of the log are those of the log. Others are known by position: the first messages of the
@@ -51,23 +51,27 @@ def recognise(given: Sequence[Line], logged: Sequence[Line]) -> Recognised:
     Where the conversation differs from the log, it goes another way: its messages from there on are new.
     """
     by_id = {line.id: at for at, line in enumerate(logged) if line.id is not None}
-    known = [by_id.get(line.id) if line.id is not None else None for line in given]
-    return _between(given, logged, known) if any(place is not None for place in known) else _by_position(given, logged)
+    known = [by_id.get(line.id) if line.id is not None else None for line in messages]
+    return (
+        _between(messages, logged, known)
+        if any(place is not None for place in known)
+        else _by_position(messages, logged)
+    )
 
 
-def _between(given: Sequence[Line], logged: Sequence[Line], known: Sequence[int | None]) -> Recognised:
+def _between(messages: Sequence[Line], logged: Sequence[Line], known: Sequence[int | None]) -> Recognised:
     """Find the messages whose ids are not known before, between and after those whose ids are."""
     anchors = [(at, place) for at, place in enumerate(known) if place is not None]
     (start, before), (end, after) = anchors[0], anchors[-1]
-    head = _by_position(given[:start], logged[:before], is_followed=given[start].by_person)
+    head = _by_position(messages[:start], logged[:before], is_followed=messages[start].by_person)
     by_id = {place for _, place in anchors}  # also of messages that are in another order now
     places = [*(None if place in by_id else place for place in head.places), *known[start:]]
     for (at, place), (next_at, next_place) in pairwise(anchors):
-        _fill(given, logged, places, range(at + 1, next_at), range(place + 1, next_place), may_skip=True)
-    limit = len(given)  # what persons say at the end is new, also when they said it before
-    while limit > end + 1 and given[limit - 1].by_person:
+        _fill(messages, logged, places, range(at + 1, next_at), range(place + 1, next_place), may_skip=True)
+    limit = len(messages)  # what persons say at the end is new, also when they said it before
+    while limit > end + 1 and messages[limit - 1].by_person:
         limit -= 1
-    _fill(given, logged, places, range(end + 1, limit), range(after + 1, len(logged)), may_skip=False)
+    _fill(messages, logged, places, range(end + 1, limit), range(after + 1, len(logged)), may_skip=False)
 
     held = {place for place in places if place is not None}
     by_words, goes_on = held - by_id, False
@@ -81,7 +85,7 @@ def _between(given: Sequence[Line], logged: Sequence[Line], known: Sequence[int 
 
 
 def _fill(
-    given: Sequence[Line],
+    messages: Sequence[Line],
     logged: Sequence[Line],
     places: list[int | None],
     ours: Sequence[int],
@@ -92,36 +96,38 @@ def _fill(
     """Find some messages among some of the log, in the same order; without `may_skip` up to the first that differs."""
     free = [at for at in theirs if at not in places]
     at = 0
-    for each in ours:
-        found = next((place for place in range(at, len(free)) if logged[free[place]].words == given[each].words), None)
-        skipped = [] if found is None else free[at:found]
-        if found is not None and (may_skip or not any(logged[place].is_spoken for place in skipped)):
-            places[each], at = free[found], found + 1
-        elif given[each].is_spoken and not may_skip:
+    for index in ours:
+        match = next(
+            (place for place in range(at, len(free)) if logged[free[place]].words == messages[index].words), None
+        )
+        skipped = [] if match is None else free[at:match]
+        if match is not None and (may_skip or not any(logged[place].is_spoken for place in skipped)):
+            places[index], at = free[match], match + 1
+        elif messages[index].is_spoken and not may_skip:
             break
 
 
-def _by_position(given: Sequence[Line], logged: Sequence[Line], *, is_followed: bool | None = None) -> Recognised:
+def _by_position(messages: Sequence[Line], logged: Sequence[Line], *, is_followed: bool | None = None) -> Recognised:
     """Find messages without known ids. `is_followed` says whether a person speaks after them; None when nobody does."""
-    spoken = [at for at, line in enumerate(given) if line.is_spoken]
-    said = [at for at, line in enumerate(logged) if line.is_spoken]
-    ours, theirs = [given[at] for at in spoken], [logged[at] for at in said]
-    places: list[int | None] = [None] * len(given)
+    spoken = [at for at, line in enumerate(messages) if line.is_spoken]
+    logged_spoken = [at for at, line in enumerate(logged) if line.is_spoken]
+    ours, theirs = [messages[at] for at in spoken], [logged[at] for at in logged_spoken]
+    places: list[int | None] = [None] * len(messages)
     start, offset, length = (0, 0, 0)
-    if len(given) > 1 or is_followed is not None:
+    if len(messages) > 1 or is_followed is not None:
         start, offset, length = _longest(ours, theirs, is_followed=bool(is_followed))
     if not length:
         return Recognised(tuple(places), ())
     for step in range(length):
-        places[spoken[start + step]] = said[offset + step]
-    last, after = said[offset + length - 1], said[offset + length :]
+        places[spoken[start + step]] = logged_spoken[offset + step]
+    last, after = logged_spoken[offset + length - 1], logged_spoken[offset + length :]
     end = after[0] if after else len(logged)
     wordless: defaultdict[Hashable, deque[int]] = defaultdict(deque)
     for at, line in enumerate(logged[:end]):
         if not line.is_spoken:
             wordless[line.words].append(at)
-    limit = spoken[start + length] if start + length < len(spoken) else len(given)
-    for at, line in enumerate(given[:limit]):
+    limit = spoken[start + length] if start + length < len(spoken) else len(messages)
+    for at, line in enumerate(messages[:limit]):
         if not line.is_spoken and wordless[line.words]:
             places[at] = wordless[line.words].popleft()
     # What follows the last common message without words, such as a call of a tool, belongs to the way that was left.
@@ -129,15 +135,15 @@ def _by_position(given: Sequence[Line], logged: Sequence[Line], *, is_followed: 
     return Recognised(tuple(places), tuple(left))
 
 
-def _longest(given: Sequence[Line], logged: Sequence[Line], *, is_followed: bool) -> tuple[int, int, int]:
+def _longest(messages: Sequence[Line], logged: Sequence[Line], *, is_followed: bool) -> tuple[int, int, int]:
     """The longest run of messages that both have: where it starts in each, and how long it is; 0 for none to rely on."""
-    best, found = (0, False, 0), (0, 0, 0)
-    is_answered = not all(line.by_person for line in given)
-    for start in range(min(MAX_PREFACE, len(given))):
+    best, longest = (0, False, 0), (0, 0, 0)
+    is_answered = not all(line.by_person for line in messages)
+    for start in range(min(MAX_PREFACE, len(messages))):
         for offset in range(len(logged)):
-            length = _common(given, start, logged, offset)
+            length = _common(messages, start, logged, offset)
             reaches_end = offset + length == len(logged)
-            run, rest = given[start : start + length], given[start + length :]
+            run, rest = messages[start : start + length], messages[start + length :]
             is_asked = rest[0].by_person if rest else is_followed
             if not run or not (
                 _is_certain(run, start, offset, reaches_end=reaches_end, is_answered=is_answered)
@@ -145,8 +151,8 @@ def _longest(given: Sequence[Line], logged: Sequence[Line], *, is_followed: bool
             ):
                 continue
             if (length, reaches_end, offset) > best:
-                best, found = (length, reaches_end, offset), (start, offset, length)
-    return found
+                best, longest = (length, reaches_end, offset), (start, offset, length)
+    return longest
 
 
 def _is_certain(run: Sequence[Line], start: int, offset: int, *, reaches_end: bool, is_answered: bool) -> bool:
@@ -160,9 +166,9 @@ def _is_certain(run: Sequence[Line], start: int, offset: int, *, reaches_end: bo
     return has_answer and len(run) > 1 and (start == 0 or reaches_end)
 
 
-def _common(given: Sequence[Line], start: int, logged: Sequence[Line], offset: int) -> int:
+def _common(messages: Sequence[Line], start: int, logged: Sequence[Line], offset: int) -> int:
     length = 0
-    for ours, theirs in zip(given[start:], logged[offset:], strict=False):
+    for ours, theirs in zip(messages[start:], logged[offset:], strict=False):
         if ours.words != theirs.words:
             break
         length += 1

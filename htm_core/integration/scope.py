@@ -31,9 +31,9 @@ def check_alone(
     if url is not None:
         check_dsn(url)
     others = (("robot", robot != "default"), ("tenant", tenant != "default"), ("url", url is not None))
-    given = [name for name, there in others if there]
-    if memory is not None and given:
-        raise InvalidInput(f"expected memory= alone, got {' and '.join(given)} too; give them to Memory(...) itself")
+    names = [name for name, there in others if there]
+    if memory is not None and names:
+        raise InvalidInput(f"expected memory= alone, got {' and '.join(names)} too; give them to Memory(...) itself")
     if memory is not None and not isinstance(memory, Memory):
         raise InvalidInput(f"expected memory to be an htm_core.Memory, got {type(memory).__name__}; make one first")
 

@@ -58,11 +58,11 @@ def _working(memory: Memory, room: int, count: Callable[[str], int]) -> str:
 
 def _lately(memory: Memory, room: int, count: Callable[[str], int]) -> str:
     """The latest messages that fit, the last at the end. What files say is no talk."""
-    said = [each for each in memory.timeline(limit=LATELY) if each.content.strip() and each.source != "file"]
-    if not said or room < LEAST_ROOM:
+    mentions = [each for each in memory.timeline(limit=LATELY) if each.content.strip() and each.source != "file"]
+    if not mentions or room < LEAST_ROOM:
         return ""
     fence = Fence(TAG, new_token())
-    entries = said_lines(reversed(said), longest=LONGEST)
+    entries = said_lines(reversed(mentions), longest=LONGEST)
     text = fill(
         entries,
         budget=room,

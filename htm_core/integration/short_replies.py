@@ -19,24 +19,24 @@ LONGEST_REPLY = 60  # words of a message that begins so
 LONGEST_QUESTION = 120  # characters that are shown of a question
 
 
-def with_questions(memory: Memory, found: Recall, *, first: int, scope: Scope | None) -> Recall:
+def with_questions(memory: Memory, recall: Recall, *, first: int, scope: Scope | None) -> Recall:
     """A recall with the message right before each reply that is short, or begins so, of a user among its first hits (`Hit.before`).
 
     One more small query is made, only where there is such a reply. Raises what `Memory.recall` raises.
     """
-    said = {
+    replies = {
         place: mention
-        for place, hit in enumerate(found.hits[:first])
+        for place, hit in enumerate(recall.hits[:first])
         if hit.before is None and (mention := said_by(hit)) is not None and _is_short_reply(hit)
     }
-    if not said:
-        return found
-    ids = [mention.id for mention in said.values()]
+    if not replies:
+        return recall
+    ids = [mention.id for mention in replies.values()]
     before = messages_before(memory._engine, ids, everybody=scope == "tenant")
-    hits = list(found.hits)
-    for place, mention in said.items():
+    hits = list(recall.hits)
+    for place, mention in replies.items():
         hits[place] = replace(hits[place], before=before.get(mention.id))
-    return replace(found, hits=tuple(hits))
+    return replace(recall, hits=tuple(hits))
 
 
 def question_answered(hit: Hit) -> str | None:
@@ -45,13 +45,13 @@ def question_answered(hit: Hit) -> str | None:
     Only what somebody else asked in the last sentence of the message right before it counts: where a message between the two was
     forgotten or has expired, it may have been what was answered.
     """
-    said, before = said_by(hit), hit.before
+    reply, before = said_by(hit), hit.before
     if (
-        said is None
+        reply is None
         or before is None
         or not _is_short_reply(hit)
-        or said.seq - before.seq != 1
-        or (before.role, before.name) == (said.role, said.name)
+        or reply.seq - before.seq != 1
+        or (before.role, before.name) == (reply.role, reply.name)
     ):
         return None
     asked = [sentence for sentence in SENTENCE.split(before.content.strip()) if sentence.strip()]
@@ -62,12 +62,12 @@ def question_answered(hit: Hit) -> str | None:
 
 
 def _is_short_reply(hit: Hit) -> bool:
-    said = said_by(hit)
+    mention = said_by(hit)
     return (
-        said is not None
-        and said.role == "user"
-        and said.session is not None
-        and said.seq > 1
+        mention is not None
+        and mention.role == "user"
+        and mention.session is not None
+        and mention.seq > 1
         and _answers_briefly(hit.content)
         and not only_asks(hit.content)
     )

@@ -63,8 +63,8 @@ class Shortener(Generic[M]):
         parts = self.parts(message)
         text = "\n".join([*filter(None, parts.texts), ATTACHMENTS_LEFT_OUT])
         words: Parts[M] = Parts([text], lambda texts: parts.plain(texts[0]), parts.plain)
-        found = self._cut([parts.plain(text)], [words], room=room)
-        return parts.plain("") if found is None else found[0]
+        cut = self._cut([parts.plain(text)], [words], room=room)
+        return parts.plain("") if cut is None else cut[0]
 
     def _cut(
         self, messages: Sequence[M], all_parts: Sequence[Parts[M]], *, room: int, least: int = 0
@@ -73,10 +73,10 @@ class Shortener(Generic[M]):
         longest = max((len(text) for parts in all_parts for text in parts.texts), default=0)
         limit, fitting, too_long = min(longest, max(0, room) * MOST_CHARACTERS_PER_TOKEN), None, 0
         while True:
-            found = self._cut_to(limit, messages, all_parts)
-            costs = [self.count(message) for message in found]
+            cut = self._cut_to(limit, messages, all_parts)
+            costs = [self.count(message) for message in cut]
             if sum(costs) <= room:
-                fitting = limit, found
+                fitting = limit, cut
             elif limit <= least and fitting is None:
                 return None
             else:

@@ -78,9 +78,9 @@ def note_of(left_out: Sequence[AnswerLine], *, budget: int, advice: str) -> str:
     return f"({len(left_out):,} more left out of an answer of {budget:,} tokens: {named}{more}. {advice})"
 
 
-def said_lines(said: Iterable[Mention], *, longest: int) -> list[AnswerLine]:
+def said_lines(mentions: Iterable[Mention], *, longest: int) -> list[AnswerLine]:
     """A line for each mention: an id, when it was said, where, by whom or where it is from, and the words, cut after `longest`."""
-    return [_said(each, longest) for each in said]
+    return [_said(each, longest) for each in mentions]
 
 
 def prefix(text: str, *, room: int, count: Callable[[str], int]) -> str:
@@ -99,9 +99,9 @@ def prefix(text: str, *, room: int, count: Callable[[str], int]) -> str:
     return text[:low]
 
 
-def _said(said: Mention, longest: int) -> AnswerLine:
-    is_cut = len(said.content) > longest
-    words = f"{said.content[:longest]}… (cut: fetch it)" if is_cut else said.content
-    id = said.node_id or said.id
-    parts = (f"{said.at:%Y-%m-%d %H:%M}", said.session, origin_of(said).words() or "noted")
+def _said(mention: Mention, longest: int) -> AnswerLine:
+    is_cut = len(mention.content) > longest
+    words = f"{mention.content[:longest]}… (cut: fetch it)" if is_cut else mention.content
+    id = mention.node_id or mention.id
+    parts = (f"{mention.at:%Y-%m-%d %H:%M}", mention.session, origin_of(mention).words() or "noted")
     return AnswerLine(id, f"[{id}] ({source(', '.join(filter(None, parts)))}) {indented(words, by=4)}")

@@ -57,50 +57,50 @@ def allowed_limit(limit: int) -> int:
     return min(max(1, limit), MAX_RECALLED)
 
 
-def recalled(found: Recall, *, token: str | None = None) -> str:
+def recalled(recall: Recall, *, token: str | None = None) -> str:
     """Return the recall tool's reply: the warning, then in a fence a line for each memory with its id.
 
     `token` is that of the fence; by default a new one.
     """
-    lines = [line_of(hit) for hit in found]
+    lines = [line_of(hit) for hit in recall]
     shown = [OPENING, Fence(TAG, token or new_token()).enclose(*lines)] if lines else [NOTHING]
-    return "\n".join([*shown, *notes_of(found)])
+    return "\n".join([*shown, *notes_of(recall)])
 
 
-def recall_reply(memory: Memory, found: Recall, *, budget: int = OVERVIEW_TOKENS) -> str:
+def recall_reply(memory: Memory, recall: Recall, *, budget: int = OVERVIEW_TOKENS) -> str:
     """Return the recall tool's reply: the lines of `recalled`, or for an `Overview` its messages in their order, with their ids.
 
     An overview has at most `budget` tokens, as the memory counts them; what tells most stays.
     """
-    if isinstance(found, Overview) and (text := _overview(found, budget=budget, count=memory._engine.tokens)):
+    if isinstance(recall, Overview) and (text := _overview(recall, budget=budget, count=memory._engine.tokens)):
         return text
-    return recalled(found)
+    return recalled(recall)
 
 
-def _overview(found: Overview, *, budget: int, count: Callable[[str], int]) -> str:
+def _overview(recall: Overview, *, budget: int, count: Callable[[str], int]) -> str:
     """The reply for an overview; empty where the budget has room for none of it."""
     shown = overview_block(
-        [(passage_of(hit), hit.score) for hit in found],
-        head=found.head,
+        [(passage_of(hit), hit.score) for hit in recall],
+        head=recall.head,
         warning="",
         token=new_token(),
         shown=(),
         room=budget - count(OPENING) - 1,
         count=count,
-        line=lambda passage, about, said: f"[{passage.id}] ({source(about)}) {indented(said, by=4)}",
+        line=lambda passage, about, words: f"[{passage.id}] ({source(about)}) {indented(words, by=4)}",
     )
     return f"{OPENING}\n{shown}" if shown else ""
 
 
-def notes_of(found: Recall) -> list[str]:
+def notes_of(recall: Recall) -> list[str]:
     """Return the notes on a recall for a model: what was searched for, in which times, and what is missing."""
-    searched = [f"({one_line(found.searched_note)})"] if found.searched_note else []
-    note = [f"({one_line(found.timeframe.note)})"] if found.timeframe and found.timeframe.note else []
-    if not found and found.timeframe and found.timeframe.words and not note:
+    searched = [f"({one_line(recall.searched_note)})"] if recall.searched_note else []
+    note = [f"({one_line(recall.timeframe.note)})"] if recall.timeframe and recall.timeframe.note else []
+    if not recall and recall.timeframe and recall.timeframe.words and not note:
         note = [
-            f"(Only \u201c{one_line(found.timeframe.words)}\u201d was searched; leave out the timeframe to search all times.)"
+            f"(Only \u201c{one_line(recall.timeframe.words)}\u201d was searched; leave out the timeframe to search all times.)"
         ]
-    return searched + note + ([f"(Incomplete: {one_line(found.degraded)})"] if found.degraded else [])
+    return searched + note + ([f"(Incomplete: {one_line(recall.degraded)})"] if recall.degraded else [])
 
 
 def remembered(node: Node) -> str:
@@ -115,8 +115,8 @@ def forgotten(memory_id: str) -> str:
 
 def forgotten_in(reply: str) -> str | None:
     """The id of what the forget tool says it has forgotten; None for any other reply."""
-    found = _FORGOTTEN.fullmatch(reply.strip())
-    return None if found is None else found["id"]
+    match = _FORGOTTEN.fullmatch(reply.strip())
+    return None if match is None else match["id"]
 
 
 def without_memories(reply: str, ids: Collection[str]) -> str:
@@ -169,15 +169,17 @@ def reply_to_errors(
 
 def line_of(hit: Hit) -> str:
     """One memory; its further lines are indented, so that none of them looks like another memory."""
-    said = said_by(hit)
+    mention = said_by(hit)
     doubt = MAYBE if hit.relevance < CERTAIN else None
     date, speaker = (
-        (said.at.date().isoformat(), origin_of(said, user=hit.user).words() or "noted") if said else (None, None)
+        (mention.at.date().isoformat(), origin_of(mention, user=hit.user).words() or "noted")
+        if mention
+        else (None, None)
     )
     by = hit.superseded_by
     former = f"until {by.holds_from.date().isoformat()}" if by else None
     about = source(label_of(label_of(label_of(date, speaker, hit.holds), doubt), former))
     line = f"[{hit.node.id}]{f' ({about})' if about else ''} {indented(hit.content, by=4)}"
-    for each in hit.formerly[:FORMERLY]:
-        line += f"\n    formerly (until {source(until(each))}): {one_line(each.older.content[:EXCERPT])}"
+    for change in hit.formerly[:FORMERLY]:
+        line += f"\n    formerly (until {source(until(change))}): {one_line(change.older.content[:EXCERPT])}"
     return line

@@ -212,7 +212,7 @@ def _shorten(groups: Sequence[MessageGroup[M]], *, room: int, shortener: Shorten
         (opening, 0),
     )
     for part, least in candidates:
-        found = shortener.shorten(_messages(part), room=room, least=least)
-        if found is not None:
-            return found
+        shortened = shortener.shorten(_messages(part), room=room, least=least)
+        if shortened is not None:
+            return shortened
     return [shortener.shorten_to_words(opening[0].messages[0], room=room)]
