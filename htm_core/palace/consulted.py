@@ -1,4 +1,4 @@
-"""What a palace says to a question, as both adapters hand it on. It imports nothing of the palace itself."""
+"""The answer of a palace to a question, as both adapters hand it on. It imports nothing of the palace itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MIN_EVIDENCE_LENGTH = 200  # characters of the best evidence that are kept, howe
 
 @dataclass(frozen=True, slots=True)
 class Consulted:
-    """What a palace says to a question, with its wake-up text when the question is the first of a conversation."""
+    """The answer of a palace to a question, with its wake-up text when the question is the first of a conversation."""
 
     grounding: Grounding
     woken: str = ""

@@ -1,4 +1,4 @@
-"""What the parts of one palace share: its memory, its session's notes, its layout, its judge and its sources.
+"""State shared by the parts of one palace: its memory, its session's notes, its layout, its judge and its sources.
 
 This is the only file of the package that uses what is inside a `Memory`. The verbs of `Palace`, its folder, its promotions and
 its wake-up read and change places through it.
@@ -42,7 +42,7 @@ AROUND = ("session", "context", "speaker", "prior", "echo", "ranker")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """What a palace has to ask: (room, drawer) of all drawers, the procedures, the artifacts, and whether there are notes."""
+    """The contents of a palace: (room, drawer) of all drawers, the procedures, the artifacts, and whether there are notes."""
 
     names: tuple[tuple[str, str], ...] = ()
     procedures: tuple[Placed, ...] = ()
@@ -51,7 +51,7 @@ class Survey:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing at all to ask."""
+        """True if there is nothing at all to ask."""
         return not (self.names or self.procedures or self.artifacts or self.notes)
 
 
@@ -137,7 +137,7 @@ class PalaceContext:
     # -- searching ----------------------------------------------------------------------------------------------------
 
     def survey(self, *, limit: int) -> Survey:
-        """What there is to ask: the names of rooms and drawers, procedures, artifacts, and whether this session has notes.
+        """Return what there is to ask: the names of rooms and drawers, procedures, artifacts, and whether this session has notes.
 
         One transaction. Expired notes of the tenant are hidden when there are any.
         """
@@ -157,7 +157,7 @@ class PalaceContext:
         )  # fmt: skip
 
     def recall(self, text: str, *, kind: PlaceKind, limit: int) -> tuple[list[tuple[Placed, Hit]], str | None]:
-        """What a recall finds of one kind of place, the most relevant first, and why it is not complete, if it is not.
+        """Recall one kind of place: the hits, the most relevant first, and why they are not complete, if they are not.
 
         Only a text itself counts, never what stands around it: what is filed in one session or in twenty is found alike. Verdicts
         go by relevance as it is estimated, so that no reranker moves it; what is evidence is read with its place, by `read`.
@@ -191,7 +191,7 @@ class PalaceContext:
         return {each.id: reading.relevance(logit, cosine) for logit, (each, cosine) in zip(logits, texts, strict=True)}
 
     def contradictions(self, nodes: Sequence[UUID]) -> dict[str, list[Placed]]:
-        """What is filed and known to contradict each of these nodes, by the node's id."""
+        """Return what is filed and known to contradict each of these nodes, by the node's id."""
         with self.engine.transaction() as connection:
             return places.contradicted(connection, nodes, owners=self.engine.owners, now=self.now())
 
@@ -206,7 +206,7 @@ class PalaceContext:
         drawer: str | None = None,
         uri: str | None = None,
     ) -> list[Placed]:
-        """What is in the palace of one kind, newest first. Notes are this session's; the rest is the owner's and the shared."""
+        """List one kind of thing in the palace, newest first. Notes are this session's; the rest is the owner's and the shared."""
         owners = [self.note_owner] if kind == "note" else self.engine.owners
         with self.engine.transaction() as connection:
             return places.list_places(
@@ -227,7 +227,7 @@ class PalaceContext:
         return self.look("note", limit=limit)
 
     def find(self, mention: UUID) -> Placed | None:
-        """What this owner keeps under an id; None when there is nothing, or nothing any more."""
+        """Return what this owner keeps under an id; None when there is nothing, or nothing any more."""
         with self.engine.transaction() as connection:
             return places.by_mention(connection, mention, owners=[self.engine.owner], now=self.now())
 

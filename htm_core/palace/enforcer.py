@@ -162,7 +162,7 @@ class Enforcer:
         return detection, self._with_contradictions(layers)
 
     def _ask(self, layer: str, asks: bool, prompt: str, ask: Callable[[], LayerAnswer]) -> Layer:
-        """What a layer says, once a reader, if any, has said whether it finds an answer in it."""
+        """Return what a layer says, once a reader, if any, has said whether it finds an answer in it."""
         try:
             answer = ask()
         except HTMError as error:

@@ -42,7 +42,7 @@ _ESCAPED = re.compile(r"^\\(\\*<!-- htm )", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """What an export wrote: the folder, how many drawers, and how many things in them (`places`)."""
+    """The result of an export: the folder, how many drawers, and how many things in them (`places`)."""
 
     folder: str
     drawers: int
@@ -66,7 +66,7 @@ class FolderConflict:
 
 @dataclass(slots=True, kw_only=True)
 class Imported:
-    """What an import did with each text: added, edited, moved to another drawer, left unchanged, missing in the folder (by id),
+    """Results of an import, for each text: added, edited, moved to another drawer, left unchanged, missing in the folder (by id),
     or in conflict. `identity` says whether the identity was changed, and `not_read` which files of the folder are of no use here.
     """
 
@@ -155,18 +155,18 @@ class _Text:
 
 @dataclass(slots=True)
 class _Drawers:
-    """What lies in each drawer that the folder has a file of, as digests; each drawer is read once."""
+    """The contents of each drawer that the folder has a file of, as digests; each drawer is read once."""
 
     context: PalaceContext
     exported: bool  # whether the folder has a palace.yaml, so that its texts are known by their marks
     known: dict[tuple[str, str], list[Placed]] = field(default_factory=dict)
 
     def has(self, each: _Text) -> bool:
-        """Whether the drawer of a text's file has the same text."""
+        """True if the drawer of a text's file has the same text."""
         return self.same(each) is not None
 
     def same(self, each: _Text) -> Placed | None:
-        """What the drawer of a text's file has with the same text."""
+        """Return what the drawer of a text's file has with the same text."""
         return next((placed for placed in self._texts(each) if _digest(placed.content) == _digest(each.text)), None)
 
     def forget(self, each: _Text, placed: Placed) -> None:
@@ -183,7 +183,7 @@ class _Drawers:
         return placed
 
     def earlier(self, each: _Text) -> Placed | None:
-        """What an earlier load took from the same file, in a folder without marks: the text is a new version of it."""
+        """Return what an earlier load took from the same file, in a folder without marks: the text is a new version of it."""
         if self.exported or each.id:
             return None
         return next((placed for placed in self._texts(each) if placed.facts.get("file") == each.path), None)
@@ -238,7 +238,7 @@ def _load_identity(context: PalaceContext, text: str, register: dict[str, Any], 
 
 
 def _is_from_file(context: PalaceContext, identity: str) -> bool:
-    """Whether an earlier load set this identity, and nobody has set another since."""
+    """True if an earlier load set this identity, and nobody has set another since."""
     said = context.look("identity", limit=None)
     mine = next((each for each in said if each.robot == context.memory.robot and each.content == identity), None)
     return mine is not None and mine.facts.get("file") == "identity.txt"
@@ -349,7 +349,7 @@ def _unescaped(text: str) -> str:
 
 
 def _register(root: Folder) -> dict[str, Any]:
-    """What palace.yaml says about the last export; empty when there is no such file."""
+    """Read what palace.yaml says about the last export; empty when there is no such file."""
     if not root.exists(_REGISTER):
         return {}
     file = root.path / "palace.yaml"
@@ -365,7 +365,7 @@ def _register(root: Folder) -> dict[str, Any]:
 
 
 def _is_register(found: Mapping[str, Any]) -> bool:
-    """Whether all that is read of a palace.yaml has the form that an export gives it."""
+    """True if all that is read of a palace.yaml has the form that an export gives it."""
     drawers = found.get("drawers", {})
     return (
         isinstance(found.get("identity", ""), str)
@@ -390,7 +390,7 @@ def _remove_emptied(root: Folder, register: Mapping[str, Any], exported: Mapping
 
 
 def _is_drawers_file(parts: Parts) -> bool:
-    """Whether a path is one that an export writes: rooms/<room>/<drawer>.md."""
+    """True if a path is one that an export writes: rooms/<room>/<drawer>.md."""
     if len(parts) != 3 or parts[0] != "rooms" or not parts[2].endswith(".md"):
         return False
     try:

@@ -1,4 +1,4 @@
-"""What each layer finds for a prompt: rooms and drawers, this session's notes, artifacts, procedures."""
+"""The layers' evidence for a prompt: rooms and drawers, this session's notes, artifacts, procedures."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class PalaceQuestion:
 
 @dataclass(frozen=True, slots=True)
 class LayerAnswer:
-    """What one layer answers: evidence, best first, or `why` there is none, or why it could not be asked (`failed`).
+    """The answer of one layer: evidence, best first, or `why` there is none, or why it could not be asked (`failed`).
 
     `caveat` says what went wrong although there is evidence.
     """
@@ -132,7 +132,7 @@ def procedures(palace: Palace, question: PalaceQuestion) -> LayerAnswer:
 
 
 def triggers_a_procedure(survey: Survey, text: str) -> bool:
-    """Whether a prompt contains a trigger of a procedure."""
+    """True if a prompt contains a trigger of a procedure."""
     return any(_triggers(each, text) for each in survey.procedures)
 
 
@@ -141,13 +141,13 @@ def _triggers(procedure: Placed, text: str) -> bool:
 
 
 def _contains(text: str, phrase: str) -> bool:
-    """Whether a text has a phrase as whole words. Letter case and white space do not matter."""
+    """True if a text has a phrase as whole words. Letter case and white space do not matter."""
     pattern = r"\s+".join(map(re.escape, phrase.split()))
     return re.search(rf"(?<!\w){pattern}(?!\w)", text, re.IGNORECASE) is not None
 
 
 def _names(text: str, uri: str) -> bool:
-    """Whether a text names a uri: the whole of it, or its last part; a number only with the word before, as in "issue 42"."""
+    """True if a text names a uri: the whole of it, or its last part; a number only with the word before, as in "issue 42"."""
     parts = [part for part in re.split(r"[/#?=]+", uri) if part and not part.endswith(":")]
     last = parts[-1] if parts else uri
     if _contains(text, uri) or (not last.isdigit() and len(last) >= 4 and _contains(text, last)):
@@ -159,7 +159,7 @@ def _names(text: str, uri: str) -> bool:
 
 
 def _recalled(palace: Palace, question: PalaceQuestion, layer: str, *, kind: PlaceKind) -> LayerAnswer:
-    """What is recalled of one kind of place, as evidence: what is relevant enough, or lies in a drawer that the prompt names."""
+    """Recall one kind of place as evidence: what is relevant enough, or lies in a drawer that the prompt names."""
     found, degraded = palace.context.recall(question.text, kind=kind, limit=MAX_HITS)
     texts = [(each, hit.match.cosine) for each, hit in found]
     relevance = {each.id: _relevance(hit) for each, hit in found}

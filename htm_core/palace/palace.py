@@ -209,7 +209,7 @@ class Palace(Handle):
     # -- looking ------------------------------------------------------------------------------------------------------
 
     def look(self, *, room: str | None = None, drawer: str | None = None, limit: int = 100) -> list[Placed]:
-        """What is filed, newest first: everywhere, in one room, or in one drawer."""
+        """List what is filed, newest first: everywhere, in one room, or in one drawer."""
         room, drawer = (None if each is None else normal_form(each) for each in (room, drawer))
         return self.context.look("filed", room=room, drawer=drawer, limit=check_limit(limit))
 
@@ -296,7 +296,7 @@ class Palace(Handle):
     # -- waking up and the audit --------------------------------------------------------------------------------------
 
     def wake_up(self, *, budget: int = 900, topic: str | None = None) -> WakeUp:
-        """What a session should know: identity, the active rooms, facts that matter now, what is new, this session's notes.
+        """Return what a session should know: identity, the active rooms, facts that matter now, what is new, this session's notes.
 
         Facts matter that have to do with the `topic`, by default the session's last messages and its notes, or that lie in a
         drawer that it names, and then those with an importance above the default. It is never the whole palace, and never more
@@ -312,7 +312,7 @@ class Palace(Handle):
         return [decision_of(row) for row in rows]
 
     def consultations(self, *, limit: int = 100) -> list[Consultation]:
-        """What enforcers were asked, and what they found, newest first."""
+        """List what enforcers were asked, and what they found, newest first."""
         engine = self.context.engine
         with engine.transaction() as connection:
             rows = places.consultations(connection, owner=engine.owner, limit=check_limit(limit))

@@ -81,7 +81,7 @@ class _Request:
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """What a summary repeats and contradicts of a drawer, and the ids that were in the drawer when it was compared."""
+    """A summary compared with a drawer: what it repeats and contradicts, and the ids that were in the drawer then."""
 
     seen: frozenset[str]
     duplicate_of: Against | None
@@ -204,7 +204,7 @@ def _judged(judge: Judge, new: str, old: str) -> str | None:
 def _contradicted_elsewhere(
     context: PalaceContext, request: _Request, judge: Judge
 ) -> tuple[list[Against], str | None]:
-    """What the summary contradicts in other drawers, among the texts there that are nearest to it."""
+    """Return what the summary contradicts in other drawers, among the texts there that are nearest to it."""
     found, degraded = context.recall(request.summary, kind="filed", limit=MAX_ELSEWHERE)
     here = (request.room, request.drawer)
     others = [each for each, _ in found if (each.room, each.drawer) != here and each.content != request.summary]

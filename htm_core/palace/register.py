@@ -23,7 +23,7 @@ WRITTEN_AT_ONCE = 200  # artifacts of one transaction
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registered:
-    """What became of a fetcher's list.
+    """The result of reading a fetcher's list.
 
     `listed` is how many things it has, `added` how many of them are new artifacts, `renamed` how many are about something else now.
     `complete` is False when there are more than the limit.
@@ -61,7 +61,7 @@ def register(
 
 
 def _checked(fetcher: Fetcher, found: list[Listed]) -> dict[str, str]:
-    """What each listed thing is about, by its uri: each once, and only what the fetcher can fetch."""
+    """Return what each listed thing is about, by its uri: each once, and only what the fetcher can fetch."""
     things = dict[str, str]()
     for each in found:
         if not isinstance(each, Listed) or not isinstance(each.about, str):
@@ -98,7 +98,7 @@ def _write(context: PalaceContext, fetcher: Fetcher, things: dict[str, str]) -> 
 
 
 def _kept(context: PalaceContext, about: str) -> str:
-    """What something is about, as it is stored: without what a redactor takes out."""
+    """Return what something is about, as it is stored: without what a redactor takes out."""
     return context.redacted({"about": about})["about"]
 
 

@@ -52,16 +52,16 @@ class Fetcher(Protocol):
 
     @property
     def name(self) -> str:
-        """What the fetcher reads, such as "gitea:git.example.org/team/api"."""
+        """The name of what the fetcher reads, such as "gitea:git.example.org/team/api"."""
 
     def __call__(self, uri: str, /) -> str | None:
         """The text of an artifact; None when there is no such thing."""
 
     def covers(self, uri: str, /) -> bool:
-        """Whether a uri is one of this fetcher's. It asks nobody."""
+        """True if a uri is one of this fetcher's. It asks nobody."""
 
     def listing(self, limit: int, /) -> Iterable[Listed]:
-        """What there is, the newest first where it is known; no more than `limit` of them are read."""
+        """List what there is, the newest first where it is known; no more than `limit` of them are read."""
 
 
 @runtime_checkable
@@ -69,7 +69,7 @@ class Asked(Protocol):
     """A fetcher whose answer depends on the question, as a retriever's does: a palace then calls this instead."""
 
     def ask(self, uri: str, question: str, /) -> str | None:
-        """What the source has for a question; None when there is nothing."""
+        """Return what the source has for a question; None when there is nothing."""
 
 
 def time_left(at_most: float) -> float:
@@ -122,7 +122,7 @@ class Sources:
             self._sources.update({(owner, uri): source for uri in uris})
 
     def fetch(self, uri: str, *, owner: Owner, question: str = "") -> str | None:
-        """What an owner's source answers, maybe from the cache; None when there is no such thing.
+        """Return what an owner's source answers, maybe from the cache; None when there is no such thing.
 
         `question` is for a source whose answer depends on it. Raises `FetchFailed` when it has no fetcher in this process,
         fails, answers no text, or takes longer than its time.

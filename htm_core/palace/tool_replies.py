@@ -1,4 +1,4 @@
-"""What an agent's tools over a palace do and reply: used by the tools of both adapters."""
+"""Work and replies of an agent's tools over a palace: used by the tools of both adapters."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class PalaceToolReplies:
         return _outcome(self.palace.submit(content, room=room, drawer=drawer, reason=reason, source=BY))
 
     def look(self, *, room: str | None = None, drawer: str | None = None) -> str:
-        """What is filed, one line each; without a room also this session's notes."""
+        """List what is filed, one line each; without a room also this session's notes."""
         filed = self.palace.look(room=room, drawer=drawer, limit=MAX_SHOWN)
         notes = [] if room or drawer else self.palace.notes(limit=MAX_SHOWN)
         lines = [_line(each.id, f"{each.room}/{each.drawer}", each.content) for each in filed]
@@ -72,12 +72,12 @@ class PalaceToolReplies:
         return NO_PALACE if self.is_empty() else "Nothing is there."
 
     def is_empty(self) -> bool:
-        """Whether nothing is filed for this owner, and nothing noted in this session."""
+        """True if nothing is filed for this owner, and nothing noted in this session."""
         return self.palace.context.survey(limit=1).is_empty
 
 
 def _outcome(outcome: Promoted | Duplicate | PromotionConflict) -> str:
-    """What became of a text, in words."""
+    """Return what became of a text, in words."""
     if isinstance(outcome, Duplicate):
         return f"It is known already: {_fence().enclose_inline(one_line(outcome.of.content))}"
     place = f"{outcome.placed.room}/{outcome.placed.drawer}"

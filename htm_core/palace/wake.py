@@ -53,7 +53,7 @@ ORDER = ("notes", "new", "facts", "rooms")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WakeUp:
-    """What a session begins with: the text for a model, its tokens, and the parts that are in it.
+    """The start of a session: the text for a model, its tokens, and the parts that are in it.
 
     `facts` have to do with the session's topic, or have an importance above the default; they do not repeat what is `new`.
     `left_out` says how many lines did not fit.
@@ -100,7 +100,7 @@ class _WakeUpText:
 
 
 def wake_up(context: PalaceContext, *, budget: int, topic: str | None) -> WakeUp:
-    """What a new session should know; see `Palace.wake_up`."""
+    """Return what a new session should know; see `Palace.wake_up`."""
     if topic is not None:
         topic = check_query(topic, what="topic", instead="leave topic out for that of the session")
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < 0:
@@ -136,7 +136,7 @@ def wake_up(context: PalaceContext, *, budget: int, topic: str | None) -> WakeUp
 
 
 def _topic(context: PalaceContext, notes: Sequence[Placed]) -> str:
-    """What the session is about: its last messages, as far as they are talk, and its newest notes."""
+    """Return what the session is about: its last messages, as far as they are talk, and its newest notes."""
     session = context.memory.session
     said = context.memory.timeline(session=session, limit=MAX_MESSAGES) if session else []
     talk = [each.content for each in said if each.content and "palace" not in each.metadata]
@@ -192,7 +192,7 @@ def _not_a_head(line: str) -> str:
 
 
 def _place_of(line: str) -> str:
-    """What facts are sorted by: their room and drawer, which end the line, then their words."""
+    """Return what facts are sorted by: their room and drawer, which end the line, then their words."""
     return f"{line.rpartition(' [')[2]} {line}"
 
 

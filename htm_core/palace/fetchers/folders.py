@@ -50,11 +50,11 @@ class FolderFetcher:
 
     @property
     def name(self) -> str:
-        """Which folder it reads."""
+        """The uri of the folder that it reads."""
         return self.folder.as_uri()
 
     def covers(self, uri: str) -> bool:
-        """Whether a uri is one of a file of this folder that a pattern matches, be it there or not."""
+        """True if a uri is one of a file of this folder that a pattern matches, be it there or not."""
         return self._parts(uri) is not None
 
     def __call__(self, uri: str) -> str | None:

@@ -51,7 +51,7 @@ class DocumentsFetcher:
         return f"DocumentsFetcher({type(self._source).__name__}, name={self.name!r})"
 
     def covers(self, uri: str) -> bool:
-        """Whether a uri may be asked for: of a loader any, since only reading says what it has."""
+        """True if a uri may be asked for: of a loader any, since only reading says what it has."""
         return self._uris is None or uri in self._uris
 
     def __call__(self, uri: str) -> str | None:
@@ -65,7 +65,7 @@ class DocumentsFetcher:
         return "\n\n".join(text for text in map(_text, found) if text.strip()) or None
 
     def listing(self, limit: int) -> Iterator[Listed]:
-        """What there is, each thing once: of a loader what its documents were read from, of a callable its `uris`."""
+        """List what there is, each thing once: of a loader what its documents were read from, of a callable its `uris`."""
         if not _loads(self._source):
             yield from (Listed(uri, about) for uri, about in islice((self._uris or {}).items(), max(0, limit)))
             return
@@ -112,15 +112,15 @@ class RetrieverFetcher:
         return f"RetrieverFetcher({type(self._retriever).__name__}, name={self.name!r})"
 
     def covers(self, uri: str) -> bool:
-        """Whether it is this retriever's own uri."""
+        """True if it is this retriever's own uri."""
         return uri == self.uri
 
     def __call__(self, uri: str) -> str | None:
-        """What it finds for what it is about."""
+        """Return what it finds for what it is about."""
         return self.ask(uri, self.about)
 
     def ask(self, uri: str, question: str) -> str | None:
-        """What it finds for a question; None when it finds nothing. Raises what the retriever raises."""
+        """Return what it finds for a question; None when it finds nothing. Raises what the retriever raises."""
         if not self.covers(uri):
             raise InvalidInput(f"expected the uri {self.uri!r}, got {uri!r:.300}")
         ask: Callable[[str], Any] = getattr(self._retriever, "retrieve", None) or self._retriever.invoke
@@ -180,7 +180,7 @@ def _metadata(document: Any) -> Mapping[str, Any]:
 
 
 def _origin(document: Any) -> str:
-    """What a document was read from, as its loader says; its id where it says nothing."""
+    """Return what a document was read from, as its loader says; its id where it says nothing."""
     metadata = _metadata(document)
     for name in ORIGINS:
         if metadata.get(name):

@@ -35,7 +35,7 @@ Parameters = Mapping[str, str | int]
 
 @dataclass(frozen=True, slots=True)
 class JsonAnswer:
-    """What a server answered: the JSON, and the parameters of the next page, if there is one."""
+    """A server's answer: the JSON, and the parameters of the next page, if there is one."""
 
     data: Any
     following: tuple[tuple[str, str], ...] | None = None

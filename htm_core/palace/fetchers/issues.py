@@ -15,7 +15,7 @@ SHARE_OF_BODY = 0.6  # of the room, when there are comments too
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comment:
-    """What somebody wrote below an issue, and when."""
+    """A comment below an issue: its author, its time and its text."""
 
     by: str
     at: str
@@ -42,7 +42,7 @@ class Issue:
 
     @property
     def about(self) -> str:
-        """What a question finds it by."""
+        """The text by which a question finds it."""
         labels = f" ({', '.join(self.labels[:MAX_LABELS])})" if self.labels else ""
         return f"{self.kind} #{self.number}: {self.title}{labels}"
 

@@ -28,7 +28,7 @@ _NAME = re.compile(r"[\w.+-]+", re.ASCII)
 
 
 class _Tracker(ABC):
-    """What the three have in common: one repository, the addresses of its things, and what is listed."""
+    """Base of the three: one repository, the addresses of its things, and what is listed."""
 
     product = ""
     issues_at = "issues/"  # in an address, below the repository
@@ -58,12 +58,12 @@ class _Tracker(ABC):
 
     @property
     def name(self) -> str:
-        """Which repository it reads, and what of it."""
+        """The repository that it reads, and what of it."""
         kinds = "+".join([*(["issues"] if self.issues else []), *(["wiki"] if self.wiki else [])])
         return f"{self.product}:{self._root.partition('://')[2]}{kinds}"
 
     def covers(self, uri: str) -> bool:
-        """Whether a uri is the address of an issue or a wiki page of this repository, by letter."""
+        """True if a uri is the address of an issue or a wiki page of this repository, by letter."""
         return self._parsed(uri) is not None
 
     def __call__(self, uri: str) -> str | None:
@@ -95,7 +95,7 @@ class _Tracker(ABC):
                     yield Listed(uri, f"Wiki page: {title or name}")
 
     def _parsed(self, uri: str) -> tuple[Literal["issue", "page"], str] | None:
-        """What a uri is the address of: the number of an issue, or the name of a page."""
+        """Return what a uri is the address of: the number of an issue, or the name of a page."""
         if not isinstance(uri, str) or not uri.startswith(self._root) or len(uri) > MAX_URI_LENGTH:
             return None
         parts = urlsplit(uri)
