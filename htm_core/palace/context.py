@@ -58,8 +58,8 @@ class Survey:
 def newest_procedures(written: Sequence[Placed]) -> list[Placed]:
     """The newest version of each procedure, of versions that are given newest first."""
     newest: dict[str, Placed] = {}
-    for each in written:
-        newest.setdefault(each.facts["name"], each)
+    for version in written:
+        newest.setdefault(version.facts["name"], version)
     return list(newest.values())
 
 
@@ -168,12 +168,12 @@ class PalaceContext:
             where={"palace": kind}, robot=None, session=None, min_score=0.0, hold=False, explain=False, reader=False,
         )  # fmt: skip
         alone = query.signal_weights.model_copy(update=dict.fromkeys(AROUND, 0.0))
-        found = recall.answer(engine, replace(query, signal_weights=alone, with_plugs=False))
-        if not found.hits:
-            return [], found.degraded
-        known = self.by_nodes([UUID(hit.node.id) for hit in found], kind=kind)
-        placed = [(known[hit.node.id], hit) for hit in found if hit.node.id in known]
-        return sorted(placed, key=lambda each: (-each[1].relevance, -each[1].score)), found.degraded
+        result = recall.answer(engine, replace(query, signal_weights=alone, with_plugs=False))
+        if not result.hits:
+            return [], result.degraded
+        known = self.by_nodes([UUID(hit.node.id) for hit in result], kind=kind)
+        placed = [(known[hit.node.id], hit) for hit in result if hit.node.id in known]
+        return sorted(placed, key=lambda pair: (-pair[1].relevance, -pair[1].score)), result.degraded
 
     def read(self, question: str, texts: Sequence[tuple[Placed, float | None]]) -> dict[str, float]:
         """Return the relevance of texts by the embedded reader, by their ids; none without it.
@@ -258,8 +258,8 @@ class PalaceContext:
                 connection, ids, owner=engine.owner, kind=kind, at=now, where=[where] * len(ids), expires=expires,
                 uris=uris, facts=facts,
             )  # fmt: skip
-            found = (places.by_mention(connection, id, owners=[engine.owner], now=now) for id in ids)
-            placed[:] = [each for each in found if each is not None]
+            entries = (places.by_mention(connection, id, owners=[engine.owner], now=now) for id in ids)
+            placed[:] = [each for each in entries if each is not None]
 
         engine.write(marked, after=put, hold=kind not in ("note", "artifact"))
         engine.emit("place", count=len(placed))
@@ -282,10 +282,10 @@ class PalaceContext:
         for attempt in attempts():
             with attempt, engine.transaction() as connection:
                 moved = places.move(connection, mention, owner=engine.owner, room=room, drawer=drawer)
-                found = places.by_mention(connection, mention, owners=[engine.owner], now=self.now())
-        if not moved or found is None:
+                placed = places.by_mention(connection, mention, owners=[engine.owner], now=self.now())
+        if not moved or placed is None:
             raise NotFound(f"expected the id of something filed by this owner, got {mention}", advice="filed")
-        return found
+        return placed
 
     def forget(self, mention: UUID) -> None:
         """Hide one thing, and its memory when nothing else mentions it. Raises `NotFound` when it is not in this palace."""

@@ -42,22 +42,22 @@ def contradictions_of(
     piece: Evidence, evidence: Sequence[Evidence], known: Sequence[Placed]
 ) -> tuple[Contradiction, ...]:
     """Return what contradicts a piece of evidence: what is joined to it in the palace, and other evidence by the rules."""
-    found = {
+    contradictions = {
         each.node_id: Contradiction(
             id=each.id, node_id=each.node_id, content=each.content, why=by_rules(piece.content, each.content) or "",
             room=each.room, drawer=each.drawer, robot=each.robot, at=each.at,
         )
         for each in known
     }  # fmt: skip
-    for each in evidence:
-        if each.node_id == piece.node_id or each.node_id in found:
+    for other in evidence:
+        if other.node_id == piece.node_id or other.node_id in contradictions:
             continue
-        if why := by_rules(piece.content, each.content):
-            found[each.node_id] = Contradiction(
-                id=each.id, node_id=each.node_id, content=each.content, why=why, room=each.room, drawer=each.drawer,
-                robot=each.robot, at=each.at,
+        if why := by_rules(piece.content, other.content):
+            contradictions[other.node_id] = Contradiction(
+                id=other.id, node_id=other.node_id, content=other.content, why=why, room=other.room, drawer=other.drawer,
+                robot=other.robot, at=other.at,
             )  # fmt: skip
-    return tuple(found.values())
+    return tuple(contradictions.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,8 +107,8 @@ class Enforcer:
         a prompt that asks for something remembered.
         """
         text = check_query(prompt, what="question")
-        said = self.detector(text)
-        detection = said if isinstance(said, Detection) else Detection(bool(said), "the given detector")
+        detected = self.detector(text)
+        detection = detected if isinstance(detected, Detection) else Detection(bool(detected), "the given detector")
         identity, first = self._identity()
         detection, walked = self._walk(text, detection)
         asks = detection.recall
@@ -171,19 +171,19 @@ class Enforcer:
         if not evidence:
             return Layer(layer=layer, state="failed" if answer.failed else "miss", why=answer.failed or why)
         marked = tuple(replace(each, certain=each.score >= self.threshold) for each in evidence)
-        found = marked[0].certain and asks
+        is_hit = marked[0].certain and asks
         why = f"relevant by {marked[0].score:.2f}, certain from {self.threshold:g} on{caveat}"
         if self.reader is None or not asks:
-            return Layer(layer=layer, state="hit" if found else "uncertain", why=why, evidence=marked)
+            return Layer(layer=layer, state="hit" if is_hit else "uncertain", why=why, evidence=marked)
         try:
-            said = read(self.reader, prompt, [each.content for each in marked])
+            reading = read(self.reader, prompt, [each.content for each in marked])
         except ModelError as error:
-            why, said = f"{why}; judged without the reader: {error}", None
-        if said is False:
+            why, reading = f"{why}; judged without the reader: {error}", None
+        if reading is False:
             return Layer(layer=layer, state="miss", why=f"{why}; but the reader finds no answer in it")
-        if said is None:
-            return Layer(layer=layer, state="hit" if found else "uncertain", why=why, evidence=marked)
-        reason = f": {said}" if isinstance(said, str) and said.strip() else ""
+        if reading is None:
+            return Layer(layer=layer, state="hit" if is_hit else "uncertain", why=why, evidence=marked)
+        reason = f": {reading}" if isinstance(reading, str) and reading.strip() else ""
         read_by = (replace(marked[0], certain=True), *marked[1:])
         return Layer(layer=layer, state="hit", why=f"{why}; the reader finds an answer{reason}", evidence=read_by)
 

@@ -88,8 +88,8 @@ def export(context: PalaceContext, folder: str) -> Exported:
     identity, exported = context.identity() or "", dict[str, dict[str, str]]()
     filed = context.look("filed", limit=None)
     drawers: dict[str, list[Placed]] = {}
-    for each in reversed(filed):  # the oldest first, so that git shows what was added
-        drawers.setdefault(_path(each.room, each.drawer), []).append(each)
+    for placed in reversed(filed):  # the oldest first, so that git shows what was added
+        drawers.setdefault(_path(placed.room, placed.drawer), []).append(placed)
     with _usable(path), Folder(path) as root:
         register = _register(root)
         for name, texts in drawers.items():
@@ -161,37 +161,37 @@ class _Drawers:
     exported: bool  # whether the folder has a palace.yaml, so that its texts are known by their marks
     known: dict[tuple[str, str], list[Placed]] = field(default_factory=dict)
 
-    def has(self, each: _Text) -> bool:
+    def has(self, entry: _Text) -> bool:
         """True if the drawer of a text's file has the same text."""
-        return self.same(each) is not None
+        return self.same(entry) is not None
 
-    def same(self, each: _Text) -> Placed | None:
+    def same(self, entry: _Text) -> Placed | None:
         """Return what the drawer of a text's file has with the same text."""
-        return next((placed for placed in self._texts(each) if _digest(placed.content) == _digest(each.text)), None)
+        return next((placed for placed in self._texts(entry) if _digest(placed.content) == _digest(entry.text)), None)
 
-    def forget(self, each: _Text, placed: Placed) -> None:
+    def forget(self, entry: _Text, placed: Placed) -> None:
         """Take something out of the drawer of a text's file."""
         self.context.forget(UUID(placed.id))
-        self._texts(each).remove(placed)
+        self._texts(entry).remove(placed)
 
-    def file(self, each: _Text) -> Placed:
+    def file(self, entry: _Text) -> Placed:
         """File a text in the drawer of its file. Without a palace.yaml it is written down which file it came from."""
-        facts = {} if self.exported or each.id else {"file": each.path}
-        where = (each.room, each.drawer)
-        placed = self.context.place([Draft(content=each.text)], kind="filed", where=where, facts=[facts])[0]
-        self._texts(each).append(placed)
+        facts = {} if self.exported or entry.id else {"file": entry.path}
+        where = (entry.room, entry.drawer)
+        placed = self.context.place([Draft(content=entry.text)], kind="filed", where=where, facts=[facts])[0]
+        self._texts(entry).append(placed)
         return placed
 
-    def earlier(self, each: _Text) -> Placed | None:
+    def earlier(self, entry: _Text) -> Placed | None:
         """Return what an earlier load took from the same file, in a folder without marks: the text is a new version of it."""
-        if self.exported or each.id:
+        if self.exported or entry.id:
             return None
-        return next((placed for placed in self._texts(each) if placed.facts.get("file") == each.path), None)
+        return next((placed for placed in self._texts(entry) if placed.facts.get("file") == entry.path), None)
 
-    def _texts(self, each: _Text) -> list[Placed]:
-        where = (each.room, each.drawer)
+    def _texts(self, entry: _Text) -> list[Placed]:
+        where = (entry.room, entry.drawer)
         if where not in self.known:
-            self.known[where] = self.context.look("filed", room=each.room, drawer=each.drawer, limit=None)
+            self.known[where] = self.context.look("filed", room=entry.room, drawer=entry.drawer, limit=None)
         return self.known[where]
 
 
@@ -210,14 +210,14 @@ def load(context: PalaceContext, folder: str) -> Imported:
     _load_identity(context, identity, register, result)
     exported = {id: (path, digest) for path, held in register.get("drawers", {}).items() for id, digest in held.items()}
     at_home = {each.id for each in texts if each.id in exported and exported[each.id][0] == each.path}
-    for each in texts:
-        home, digest = exported.get(each.id, (None, None))
-        if home in (None, each.path):
-            _load_text(drawers, each, digest, result)
-        elif each.id in at_home:  # it still stands in its own file too, so this is a copy
-            _load_text(drawers, each, None, result)
+    for entry in texts:
+        home, digest = exported.get(entry.id, (None, None))
+        if home in (None, entry.path):
+            _load_text(drawers, entry, digest, result)
+        elif entry.id in at_home:  # it still stands in its own file too, so this is a copy
+            _load_text(drawers, entry, None, result)
         else:
-            _load_moved(drawers, each, home=home, exported=digest, result=result)
+            _load_moved(drawers, entry, home=home, exported=digest, result=result)
     in_folder = {each.id for each in texts}
     result.missing += [id for id in exported if id not in in_folder]
     return result
@@ -239,8 +239,8 @@ def _load_identity(context: PalaceContext, text: str, register: dict[str, Any], 
 
 def _is_from_file(context: PalaceContext, identity: str) -> bool:
     """True if an earlier load set this identity, and nobody has set another since."""
-    said = context.look("identity", limit=None)
-    mine = next((each for each in said if each.robot == context.memory.robot and each.content == identity), None)
+    identities = context.look("identity", limit=None)
+    mine = next((each for each in identities if each.robot == context.memory.robot and each.content == identity), None)
     return mine is not None and mine.facts.get("file") == "identity.txt"
 
 
@@ -251,73 +251,73 @@ def _texts(context: PalaceContext, root: Folder) -> Iterator[_Text]:
             yield _Text(path=_path(room, drawer), room=room, drawer=drawer, id=id, text=text)
 
 
-def _load_text(drawers: _Drawers, each: _Text, exported: str | None, result: Imported) -> None:
+def _load_text(drawers: _Drawers, entry: _Text, exported: str | None, result: Imported) -> None:
     """A text in the file it was exported to, or a new one: added, unchanged, edited, or in conflict with the palace."""
-    if exported is not None and _digest(each.text) == exported:
+    if exported is not None and _digest(entry.text) == exported:
         result.unchanged += 1
         return
-    if each.id is None and drawers.has(each):
-        _forget_replaced(drawers, each, result)
+    if entry.id is None and drawers.has(entry):
+        _forget_replaced(drawers, entry, result)
         return
-    if each.id is None:
-        earlier = drawers.earlier(each)
-        (result.added if earlier is None else result.edited).append(drawers.file(each))
+    if entry.id is None:
+        earlier = drawers.earlier(entry)
+        (result.added if earlier is None else result.edited).append(drawers.file(entry))
         if earlier is not None:
-            drawers.forget(each, earlier)
+            drawers.forget(entry, earlier)
         return
-    there = drawers.context.find(UUID(each.id)) if each.id else None
-    same = _digest(there.content) == _digest(each.text) if there is not None else drawers.has(each)
+    there = drawers.context.find(UUID(entry.id)) if entry.id else None
+    same = _digest(there.content) == _digest(entry.text) if there is not None else drawers.has(entry)
     if same:
         result.unchanged += 1
     elif (
         there is None
-        or (there.room, there.drawer) != (each.room, each.drawer)
+        or (there.room, there.drawer) != (entry.room, entry.drawer)
         or (exported and _digest(there.content) != exported)
     ):
-        result.conflicts.append(_conflict(each, exported, there))
+        result.conflicts.append(_conflict(entry, exported, there))
     else:
-        _edit(drawers, each, result)
+        _edit(drawers, entry, result)
 
 
-def _forget_replaced(drawers: _Drawers, each: _Text, result: Imported) -> None:
+def _forget_replaced(drawers: _Drawers, entry: _Text, result: Imported) -> None:
     """The drawer has a file's text already: what the file held before is out of date, if it was another text."""
-    earlier, there = drawers.earlier(each), drawers.same(each)
-    if earlier is None or there is None or _digest(earlier.content) == _digest(each.text):
+    earlier, there = drawers.earlier(entry), drawers.same(entry)
+    if earlier is None or there is None or _digest(earlier.content) == _digest(entry.text):
         result.unchanged += 1
         return
-    drawers.forget(each, earlier)
+    drawers.forget(entry, earlier)
     result.edited.append(there)
 
 
-def _load_moved(drawers: _Drawers, each: _Text, *, home: str, exported: str, result: Imported) -> None:
+def _load_moved(drawers: _Drawers, entry: _Text, *, home: str, exported: str, result: Imported) -> None:
     """A text that was exported to one drawer's file (`home`) and now stands only in another's."""
-    there = drawers.context.find(UUID(str(each.id)))
-    if (there is None or (there.room, there.drawer) != (each.room, each.drawer)) and drawers.has(each):
+    there = drawers.context.find(UUID(str(entry.id)))
+    if (there is None or (there.room, there.drawer) != (entry.room, entry.drawer)) and drawers.has(entry):
         result.unchanged += 1  # it was loaded before
-    elif there is None or _digest(there.content) not in (exported, _digest(each.text)):
-        result.conflicts.append(_conflict(each, exported, there))
-    elif (there.room, there.drawer) == (each.room, each.drawer):  # it was moved in the palace as well
-        _load_text(drawers, each, exported, result)
+    elif there is None or _digest(there.content) not in (exported, _digest(entry.text)):
+        result.conflicts.append(_conflict(entry, exported, there))
+    elif (there.room, there.drawer) == (entry.room, entry.drawer):  # it was moved in the palace as well
+        _load_text(drawers, entry, exported, result)
     elif _path(there.room, there.drawer) != home:
-        result.conflicts.append(_conflict(each, exported, there))
-    elif _digest(there.content) == _digest(each.text):
-        result.moved.append(drawers.context.move(UUID(there.id), room=each.room, drawer=each.drawer))
+        result.conflicts.append(_conflict(entry, exported, there))
+    elif _digest(there.content) == _digest(entry.text):
+        result.moved.append(drawers.context.move(UUID(there.id), room=entry.room, drawer=entry.drawer))
     else:
-        _edit(drawers, each, result)
+        _edit(drawers, entry, result)
 
 
-def _edit(drawers: _Drawers, each: _Text, result: Imported) -> None:
+def _edit(drawers: _Drawers, entry: _Text, result: Imported) -> None:
     """File the new text first and take the old one out afterwards, so that a crash between loses nothing."""
-    result.edited.append(drawers.file(each))
-    drawers.context.forget(UUID(str(each.id)))
+    result.edited.append(drawers.file(entry))
+    drawers.context.forget(UUID(str(entry.id)))
 
 
-def _conflict(each: _Text, exported: str | None, there: Placed | None) -> FolderConflict:
+def _conflict(entry: _Text, exported: str | None, there: Placed | None) -> FolderConflict:
     return FolderConflict(
-        path=each.path,
-        id=str(each.id),
+        path=entry.path,
+        id=str(entry.id),
         exported=exported or "",
-        edited=each.text,
+        edited=entry.text,
         there=there.content if there else None,
     )
 
@@ -335,9 +335,9 @@ def _entries(text: str) -> Iterator[tuple[str | None, str]]:
     first, *rest = _MARK.split(text)
     if first.strip():
         yield None, _unescaped(first)
-    for id, said in zip(rest[::2], rest[1::2], strict=True):
-        if said.strip():
-            yield id, _unescaped(said)
+    for id, body in zip(rest[::2], rest[1::2], strict=True):
+        if body.strip():
+            yield id, _unescaped(body)
 
 
 def _escaped(text: str) -> str:
@@ -354,21 +354,21 @@ def _register(root: Folder) -> dict[str, Any]:
         return {}
     file = root.path / "palace.yaml"
     text = _read(root, _REGISTER)
-    found = bounded_yaml.load(text, what=str(file), length=REGISTER_LENGTH, values=REGISTER_VALUES) or {}
-    if not isinstance(found, dict) or not _is_register(found):
+    register = bounded_yaml.load(text, what=str(file), length=REGISTER_LENGTH, values=REGISTER_VALUES) or {}
+    if not isinstance(register, dict) or not _is_register(register):
         raise InvalidInput(
             f"expected {file} as an export of the palace writes it, got something else", advice="folder register"
         )
-    if found.get("format", FORMAT) != FORMAT:
-        raise InvalidInput(f"expected format {FORMAT} in {file}, got {found['format']!r:.80}; export again")
-    return found
+    if register.get("format", FORMAT) != FORMAT:
+        raise InvalidInput(f"expected format {FORMAT} in {file}, got {register['format']!r:.80}; export again")
+    return register
 
 
-def _is_register(found: Mapping[str, Any]) -> bool:
+def _is_register(register: Mapping[str, Any]) -> bool:
     """True if all that is read of a palace.yaml has the form that an export gives it."""
-    drawers = found.get("drawers", {})
+    drawers = register.get("drawers", {})
     return (
-        isinstance(found.get("identity", ""), str)
+        isinstance(register.get("identity", ""), str)
         and isinstance(drawers, dict)
         and all(isinstance(path, str) and isinstance(held, dict) for path, held in drawers.items())
         and all(isinstance(part, str) for held in drawers.values() for pair in held.items() for part in pair)

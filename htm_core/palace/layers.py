@@ -66,11 +66,11 @@ def oneself(palace: Palace, prompt: str, identity: str) -> LayerAnswer:
     share = len(set[str]().union(*shared)) / len(wanted) if wanted else 1.0
     if not about_oneself(prompt) or share <= 1 / 2:
         return LayerAnswer(why="it is not about who I am")
-    told = [each for each, words in zip(sentences, shared, strict=True) if words or not wanted]
+    matching = [each for each, words in zip(sentences, shared, strict=True) if words or not wanted]
     placed = palace.context.placed_identity()
     if placed is None:
         return LayerAnswer(why="who I am was not set by identify")
-    return LayerAnswer((_evidence("L0", placed, RELEVANCE_OF_ALL_WORDS * share, content="\n".join(told)),))
+    return LayerAnswer((_evidence("L0", placed, RELEVANCE_OF_ALL_WORDS * share, content="\n".join(matching)),))
 
 
 def filed(palace: Palace, question: PalaceQuestion) -> LayerAnswer:
@@ -104,17 +104,17 @@ def artifacts(palace: Palace, question: PalaceQuestion) -> LayerAnswer:
     chosen = known[: min(question.limit, MAX_FETCHED)]
     evidence, failures = [], []
     for id in chosen:
-        each = registered[id]
+        artifact = registered[id]
         try:
             with time_limit.uncounted():  # it has a time-out of its own
                 content = palace.context.sources.fetch(
-                    each.uri or "", owner=(palace.memory.tenant, each.owner), question=question.text
+                    artifact.uri or "", owner=(palace.memory.tenant, artifact.owner), question=question.text
                 )
         except FetchFailed as error:
-            failures.append(f"{each.uri}: {error}")
+            failures.append(f"{artifact.uri}: {error}")
             continue
         if content is not None:
-            evidence.append(_evidence("L3", each, scores[id], content=content[:MAX_ARTIFACT_LENGTH]))
+            evidence.append(_evidence("L3", artifact, scores[id], content=content[:MAX_ARTIFACT_LENGTH]))
     return LayerAnswer(
         tuple(evidence), failed="; ".join(failures) or ("" if chosen else degraded or ""),
         why="the sources have no such thing" if chosen else "no artifact is named or near enough",
@@ -160,9 +160,9 @@ def _names(text: str, uri: str) -> bool:
 
 def _recalled(palace: Palace, question: PalaceQuestion, layer: str, *, kind: PlaceKind) -> LayerAnswer:
     """Recall one kind of place as evidence: what is relevant enough, or lies in a drawer that the prompt names."""
-    found, degraded = palace.context.recall(question.text, kind=kind, limit=MAX_HITS)
-    texts = [(each, hit.match.cosine) for each, hit in found]
-    relevance = {each.id: _relevance(hit) for each, hit in found}
+    recalled, degraded = palace.context.recall(question.text, kind=kind, limit=MAX_HITS)
+    texts = [(each, hit.match.cosine) for each, hit in recalled]
+    relevance = {each.id: _relevance(hit) for each, hit in recalled}
     if kind == "filed":
         newest = [each for each in palace.context.newest_in(question.named) if each.id not in relevance]
         texts += [(each, None) for each in newest[: question.limit]]
@@ -172,7 +172,7 @@ def _recalled(palace: Palace, question: PalaceQuestion, layer: str, *, kind: Pla
     except ModelError as error:
         caveat += f"; not read: {error}"
     hits = [(each, relevance.get(each.id, 0.0)) for each, _ in texts]
-    hits.sort(key=lambda each: -each[1])  # hits of equal relevance stay in the order of recall
+    hits.sort(key=lambda pair: -pair[1])  # hits of equal relevance stay in the order of recall
     near = [each for each in hits if each[1] >= question.floor or (each[0].room, each[0].drawer) in question.named]
     asks_back = about_questions(question.text)
     telling = [each for each in near if asks_back or not only_asks(each[0].content)]

@@ -106,8 +106,8 @@ def promote(
     """File a note's summary unless the drawer says this already; see `Palace.promote`."""
     request = _request(context, note, room=room, drawer=drawer, reason=reason, summary=summary, source=source)
     with context.engine.transaction() as connection:
-        found = places.by_mention(connection, note, owners=[context.note_owner], now=request.at)
-    if found is None or found.kind != "note":
+        placed = places.by_mention(connection, note, owners=[context.note_owner], now=request.at)
+    if placed is None or placed.kind != "note":
         raise NotFound(f"expected a note of this session that has not expired, got {note}", advice="notes")
     return _judge_and_file(context, request)
 
@@ -132,8 +132,8 @@ def _request(
 ) -> _Request:
     room, drawer = context.checked_room(room, drawer)
     context.check_redacted(room, drawer)
-    told = check_summary(summary, what="fact" if note is None else "summary")
-    why, text = context.redacted(check_reason(reason)), context.redacted(told)
+    checked = check_summary(summary, what="fact" if note is None else "summary")
+    why, text = context.redacted(check_reason(reason)), context.redacted(checked)
     at = context.now()
     return _Request(note=note, room=room, drawer=drawer, reason=why, summary=text, at=at, source=source)
 
@@ -172,15 +172,17 @@ def _compare_with_drawer(context: PalaceContext, request: _Request) -> _Comparis
     cosines, degraded = _cosines(engine, summary, there)
     same_node = str(node_id(engine.owner, summary))
     duplicate_of, contradicts = None, []
-    for each, near in zip(there, cosines, strict=True):
-        if each.node_id == same_node:
-            found = Compared("same", "the same words")
+    for placed, near in zip(there, cosines, strict=True):
+        if placed.node_id == same_node:
+            comparison = Compared("same", "the same words")
         else:
-            found = compare(summary, each.content, cosine=near, contradiction=_judged(judge, summary, each.content))
-        against = Against(id=each.id, node_id=each.node_id, content=each.content, why=found.why)
-        if found.relation == "same":
+            comparison = compare(
+                summary, placed.content, cosine=near, contradiction=_judged(judge, summary, placed.content)
+            )
+        against = Against(id=placed.id, node_id=placed.node_id, content=placed.content, why=comparison.why)
+        if comparison.relation == "same":
             duplicate_of = duplicate_of or against
-        elif found.relation == "contradicts":
+        elif comparison.relation == "contradicts":
             contradicts.append(against)
     if duplicate_of is None:
         elsewhere, incomplete = _contradicted_elsewhere(context, request, judge)
@@ -205,9 +207,9 @@ def _contradicted_elsewhere(
     context: PalaceContext, request: _Request, judge: Judge
 ) -> tuple[list[Against], str | None]:
     """Return what the summary contradicts in other drawers, among the texts there that are nearest to it."""
-    found, degraded = context.recall(request.summary, kind="filed", limit=MAX_ELSEWHERE)
+    hits, degraded = context.recall(request.summary, kind="filed", limit=MAX_ELSEWHERE)
     here = (request.room, request.drawer)
-    others = [each for each, _ in found if (each.room, each.drawer) != here and each.content != request.summary]
+    others = [each for each, _ in hits if (each.room, each.drawer) != here and each.content != request.summary]
     judged = ((each, _judged(judge, request.summary, each.content)) for each in others)
     contradicts = [
         Against(id=each.id, node_id=each.node_id, content=each.content, why=f"{why} ({each.room}/{each.drawer})")
@@ -302,9 +304,9 @@ def undo(context: PalaceContext, decision_id: str) -> Decision:
                     f"expected a promotion that was not undone, got {decision.id}, which was undone already; nothing to do"
                 )
             mention, note = UUID(decision.placed_id), decision.note_id and UUID(decision.note_id)
-            found = places.by_mention(connection, mention, owners=[engine.owner], now=now)
-            if found is not None:
-                _relate(engine, connection, UUID(found.node_id), decision.against, weight=0.0)  # 0 removes a relation
+            placed = places.by_mention(connection, mention, owners=[engine.owner], now=now)
+            if placed is not None:
+                _relate(engine, connection, UUID(placed.node_id), decision.against, weight=0.0)  # 0 removes a relation
             _, forgotten = places.hide(connection, [mention], owner=engine.owner, by=engine.robot, at=now)
             if note:
                 places.mark_promoted(connection, note, at=None)
@@ -326,9 +328,9 @@ def undo(context: PalaceContext, decision_id: str) -> Decision:
 
 def _relate(engine: Engine, connection: Connection, node: UUID, against: Sequence[Against], *, weight: float) -> None:
     """Join a node by "contradicts" relations to what it contradicts; a weight of 0 removes them."""
-    for each in against:
-        if node != UUID(each.node_id):
-            relations.link(connection, node, UUID(each.node_id), kind="contradicts", weight=weight, owner=engine.owner)
+    for other in against:
+        if node != UUID(other.node_id):
+            relations.link(connection, node, UUID(other.node_id), kind="contradicts", weight=weight, owner=engine.owner)
 
 
 def _record(

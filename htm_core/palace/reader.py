@@ -79,11 +79,11 @@ def resolve_reader(reader: Any) -> Reader | None:
 def read(reader: Reader, question: str, texts: Sequence[str]) -> bool | str | None:
     """Return what a reader says. Raises `ModelError` when it fails, or answers anything but a bool, a text or None."""
     try:
-        said = time_limit.ask(lambda: reader(question, texts), client=("reader", id(reader)))
+        answer = time_limit.ask(lambda: reader(question, texts), client=("reader", id(reader)))
     except ModelError:
         raise
     except Exception as error:
         raise ModelError(f"the reader failed: {type(error).__name__}: {error}") from error
-    if said is not None and not isinstance(said, bool | str):
-        raise ModelError(f"the reader answered {type(said).__name__}, not a bool, a reason or None")
-    return said
+    if answer is not None and not isinstance(answer, bool | str):
+        raise ModelError(f"the reader answered {type(answer).__name__}, not a bool, a reason or None")
+    return answer

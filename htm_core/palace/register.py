@@ -52,33 +52,33 @@ def register(
         context.sources.add_fetcher(fetcher, owner=owner, timeout=timeout, cache=cache)
         return Registered()
     with time_limit.uncounted():  # it has a time-out of its own
-        found = in_its_time(lambda: list(islice(fetcher.listing(limit + 1), limit + 1)), seconds) or []
-    things = _checked(fetcher, found[:limit])
+        listed = in_its_time(lambda: list(islice(fetcher.listing(limit + 1), limit + 1)), seconds) or []
+    things = _checked(fetcher, listed[:limit])
     context.sources.add_fetcher(fetcher, owner=owner, timeout=timeout, cache=cache, uris=things)
     time_limit.restart()
     added, renamed = _write(context, fetcher, things)
-    return Registered(listed=len(things), added=added, renamed=renamed, complete=len(found) <= limit)
+    return Registered(listed=len(things), added=added, renamed=renamed, complete=len(listed) <= limit)
 
 
-def _checked(fetcher: Fetcher, found: list[Listed]) -> dict[str, str]:
+def _checked(fetcher: Fetcher, listed: list[Listed]) -> dict[str, str]:
     """Return what each listed thing is about, by its uri: each once, and only what the fetcher can fetch."""
     things = dict[str, str]()
-    for each in found:
-        if not isinstance(each, Listed) or not isinstance(each.about, str):
-            raise FetchFailed(f"expected the fetcher to list Listed(uri, about), got {type(each).__name__}")
-        if not fetcher.covers(check_uri(each.uri)):
-            raise FetchFailed(f"the fetcher lists {each.uri!r:.300}, which it does not cover")
-        about = "".join(char for char in " ".join(each.about.split()) if char.isprintable())
-        things.setdefault(each.uri, about[:MAX_ABOUT])
+    for thing in listed:
+        if not isinstance(thing, Listed) or not isinstance(thing.about, str):
+            raise FetchFailed(f"expected the fetcher to list Listed(uri, about), got {type(thing).__name__}")
+        if not fetcher.covers(check_uri(thing.uri)):
+            raise FetchFailed(f"the fetcher lists {thing.uri!r:.300}, which it does not cover")
+        about = "".join(char for char in " ".join(thing.about.split()) if char.isprintable())
+        things.setdefault(thing.uri, about[:MAX_ABOUT])
     return things
 
 
 def _write(context: PalaceContext, fetcher: Fetcher, things: dict[str, str]) -> tuple[int, int]:
     """Give what is new its place, and take away the former place of what has another title; how many of each."""
     former: dict[str, list[Placed]] = {}
-    for each in context.look("artifact", limit=None):
-        if each.owner == context.engine.owner and each.uri in things:
-            former.setdefault(each.uri, []).append(each)
+    for artifact in context.look("artifact", limit=None):
+        if artifact.owner == context.engine.owner and artifact.uri in things:
+            former.setdefault(artifact.uri, []).append(artifact)
     new = []
     for uri, about in things.items():
         kept = _kept(context, about)
@@ -90,8 +90,8 @@ def _write(context: PalaceContext, fetcher: Fetcher, things: dict[str, str]) -> 
     for uris in _batches(new):
         drafts = [_draft(fetcher, uri, things[uri]) for uri in uris]
         context.place(drafts, kind="artifact", uris=uris, facts=[{"about": things[uri]} for uri in uris])
-        for each in (old for uri in uris for old in former.get(uri, ())):
-            context.forget(UUID(each.id))
+        for artifact in (old for uri in uris for old in former.get(uri, ())):
+            context.forget(UUID(artifact.id))
         renamed += sum(uri in former for uri in uris)
         time_limit.restart()  # each batch is a transaction of its own
     return len(new) - renamed, renamed

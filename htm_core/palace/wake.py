@@ -118,13 +118,13 @@ def wake_up(context: PalaceContext, *, budget: int, topic: str | None) -> WakeUp
                 connection, owners=engine.owners, kinds=("filed",), now=context.now(), limit=MAX_WEIGHED
             )
             places.set_wake(connection, owner=engine.owner, robot=engine.robot, at=context.now())
-    told = {each.node_id for each in new}
+    new_ids = {each.node_id for each in new}
     important = (each for each in newest if each.importance > DEFAULT_IMPORTANCE)
     matter = [
         *_to_the_topic(context, topic or _topic(context, kept), rooms),
-        *sorted(important, key=lambda each: -each.importance),
+        *sorted(important, key=lambda placed: -placed.importance),
     ]
-    facts = {each.node_id: each for each in matter if each.node_id not in told}
+    facts = {each.node_id: each for each in matter if each.node_id not in new_ids}
     active = sorted(rooms, key=lambda room: room.filed_at, reverse=True)[:MAX_ROOMS]
     woken = _compose(
         engine.tokens, budget, token=context.wake_token, identity=identity, rooms=sorted(active, key=lambda room: room.name),
@@ -138,8 +138,8 @@ def wake_up(context: PalaceContext, *, budget: int, topic: str | None) -> WakeUp
 def _topic(context: PalaceContext, notes: Sequence[Placed]) -> str:
     """Return what the session is about: its last messages, as far as they are talk, and its newest notes."""
     session = context.memory.session
-    said = context.memory.timeline(session=session, limit=MAX_MESSAGES) if session else []
-    talk = [each.content for each in said if each.content and "palace" not in each.metadata]
+    mentions = context.memory.timeline(session=session, limit=MAX_MESSAGES) if session else []
+    talk = [each.content for each in mentions if each.content and "palace" not in each.metadata]
     return "\n".join(text[:MAX_TOPIC_LENGTH] for text in [*talk, *(note.content for note in notes[:MAX_TOPIC_NOTES])])
 
 
@@ -148,8 +148,8 @@ def _to_the_topic(context: PalaceContext, topic: str, rooms: Sequence[Room]) -> 
     if not topic.strip():
         return []
     named = named_places(topic, ((room.name, drawer.name) for room in rooms for drawer in room.drawers))
-    found, _ = context.recall(topic, kind="filed", limit=MAX_FACTS)
-    relevant = [each for each, hit in found if hit.relevance >= MIN_RELEVANCE]
+    hits, _ = context.recall(topic, kind="filed", limit=MAX_FACTS)
+    relevant = [each for each, hit in hits if hit.relevance >= MIN_RELEVANCE]
     return [*context.newest_in(named, limit=MAX_IN_NAMED), *relevant]
 
 

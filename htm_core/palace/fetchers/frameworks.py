@@ -59,10 +59,10 @@ class DocumentsFetcher:
         if not self.covers(uri):
             raise InvalidInput(f"expected one of the uris of {self.name!r}, got {uri!r:.300}")
         if _loads(self._source):
-            found = [each for each in _documents(self._source) if _origin(each) == uri]
+            documents = [each for each in _documents(self._source) if _origin(each) == uri]
         else:
-            found = list(_documents(self._source(uri)))
-        return "\n\n".join(text for text in map(_text, found) if text.strip()) or None
+            documents = list(_documents(self._source(uri)))
+        return "\n\n".join(text for text in map(_text, documents) if text.strip()) or None
 
     def listing(self, limit: int) -> Iterator[Listed]:
         """List what there is, each thing once: of a loader what its documents were read from, of a callable its `uris`."""
@@ -70,13 +70,13 @@ class DocumentsFetcher:
             yield from (Listed(uri, about) for uri, about in islice((self._uris or {}).items(), max(0, limit)))
             return
         seen = set[str]()
-        for each in _documents(self._source):
-            uri = _origin(each)
+        for document in _documents(self._source):
+            uri = _origin(document)
             if len(seen) >= limit:
                 return
             if uri and uri not in seen:
                 seen.add(uri)
-                yield Listed(uri, _about(each))
+                yield Listed(uri, _about(document))
 
 
 class RetrieverFetcher:
@@ -124,12 +124,12 @@ class RetrieverFetcher:
         if not self.covers(uri):
             raise InvalidInput(f"expected the uri {self.uri!r}, got {uri!r:.300}")
         ask: Callable[[str], Any] = getattr(self._retriever, "retrieve", None) or self._retriever.invoke
-        found = list(islice(_documents(ask(question)), self.limit))
-        each_may_have = MAX_ARTIFACT_LENGTH // max(1, len(found))
+        documents = list(islice(_documents(ask(question)), self.limit))
+        each_may_have = MAX_ARTIFACT_LENGTH // max(1, len(documents))
         shown = []
-        for each in found:
-            if text := _text(each).strip():
-                origin = " ".join(_origin(each).split())[:MAX_ABOUT]
+        for document in documents:
+            if text := _text(document).strip():
+                origin = " ".join(_origin(document).split())[:MAX_ABOUT]
                 shown.append((f"From {origin}:\n{text}" if origin else text)[: each_may_have - 2])
         return "\n\n".join(shown) or None
 
@@ -175,8 +175,8 @@ def _text(document: Any) -> str:
 
 
 def _metadata(document: Any) -> Mapping[str, Any]:
-    found = getattr(getattr(document, "node", document), "metadata", None)
-    return found if isinstance(found, Mapping) else {}
+    metadata = getattr(getattr(document, "node", document), "metadata", None)
+    return metadata if isinstance(metadata, Mapping) else {}
 
 
 def _origin(document: Any) -> str:

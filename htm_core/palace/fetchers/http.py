@@ -209,13 +209,13 @@ class JsonApi:
         """Raise `FetchFailed` for any answer but 200. What a server writes there is not shown: it may repeat what it was sent."""
         if status == 200:
             return
-        place, given = self._place(path), self._token is not None
+        place, has_token = self._place(path), self._token is not None
         if status == 401:
-            why = "does not accept the token" if given else "wants a token; give the fetcher token="
+            why = "does not accept the token" if has_token else "wants a token; give the fetcher token="
         elif status == 403:
             why = (
                 "does not let this token read it"
-                if given
+                if has_token
                 else "does not show it without a token; give the fetcher token="
             )
         elif status >= 500:
@@ -278,8 +278,8 @@ def checked_token(token: object) -> SecretStr | None:
     if token is not None and not isinstance(token, str | SecretStr):
         raise InvalidInput(f"expected token to be a text or a SecretStr, got {type(token).__name__}")
     secret = as_secret(token)
-    said = "-" if secret is None else secret.get_secret_value()
-    if not said or not all("!" <= each <= "~" for each in said):
+    value = "-" if secret is None else secret.get_secret_value()
+    if not value or not all("!" <= each <= "~" for each in value):
         raise InvalidInput(
             "expected token to be of visible ASCII characters, got others, or none; is there a line break in it?"
         )
@@ -312,8 +312,8 @@ def _header(headers: Mapping[str, str], name: str) -> str | None:
 
 def _following(link: str) -> tuple[tuple[str, str], ...] | None:
     """The parameters of the next page, of a header `Link`."""
-    for each in link.split(","):
-        address, _, rest = each.strip().partition(";")
+    for entry in link.split(","):
+        address, _, rest = entry.strip().partition(";")
         if address.startswith("<") and address.endswith(">") and 'rel="next"' in rest.replace(" ", ""):
             return tuple(parse_qsl(urlsplit(address[1:-1]).query))
     return None

@@ -59,14 +59,14 @@ class Issue:
         for_body = room - len(head) - 2
         body = _cut(self.body, int(for_body * SHARE_OF_BODY) if self.comments else for_body)
         parts, left, shown = [head, *([body] if body else [])], for_body - len(body) - 100, list[str]()
-        for each in newest:
-            said = f"Comment by {each.by or 'somebody'} on {each.at}:\n{each.text.strip()}"
-            if len(said) + 2 > left:
+        for comment in newest:
+            entry = f"Comment by {comment.by or 'somebody'} on {comment.at}:\n{comment.text.strip()}"
+            if len(entry) + 2 > left:
                 if not shown:
-                    shown.append(_cut(said, left))
+                    shown.append(_cut(entry, left))
                 break
-            shown.append(said)
-            left -= len(said) + 2
+            shown.append(entry)
+            left -= len(entry) + 2
         missing = self.comments - len(shown)
         if missing > 0 and shown:
             parts.append(f"({missing} earlier comments are left out)")
@@ -100,14 +100,14 @@ def number_of(data: Mapping[str, Any], name: str) -> int:
 
 def texts_of(data: Mapping[str, Any], name: str, inner: str) -> list[str]:
     """The texts of a list in an answer, which are in it as they are or by a name."""
-    found = data.get(name)
+    values = data.get(name)
     lines = (
         line_of(each, inner)
         if isinstance(each, Mapping)
         else " ".join(each.split())[:MAX_TITLE]
         if isinstance(each, str)
         else ""
-        for each in (found if isinstance(found, list) else [])
+        for each in (values if isinstance(values, list) else [])
     )
     return [each for each in lines if each]
 

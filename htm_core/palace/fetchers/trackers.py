@@ -72,12 +72,12 @@ class _Tracker(ABC):
         Raises `InvalidInput` for a uri of another host or repository, and `FetchFailed` when the server does not answer as
         expected.
         """
-        found = self._parsed(uri)
-        if found is None:
+        parsed = self._parsed(uri)
+        if parsed is None:
             raise InvalidInput(
                 f"expected the address of an issue or a wiki page of {self._root!r:.300}, got {uri!r:.300}; nothing else is asked"
             )
-        kind, name = found
+        kind, name = parsed
         return self._issue(name) if kind == "issue" else self._page(name)
 
     def listing(self, limit: int) -> Iterator[Listed]:
@@ -142,8 +142,8 @@ class _LikeGitHub(_Tracker):
     def _issues(self) -> Iterator[Issue]:
         wanted = {"state": self.state, **self.per_page, **self.only_issues}
         for page in self._api.pages(f"{self._path}/issues", wanted):
-            for each in page:
-                issue = mapping(each, what="an issue")
+            for item in page:
+                issue = mapping(item, what="an issue")
                 if not issue.get("pull_request"):
                     yield _like_github(issue)
 
@@ -185,12 +185,12 @@ class GiteaFetcher(_LikeGitHub):
 
     def _newest_comments(self, number: str, count: int) -> Iterator[Comment]:
         """All are read, since Gitea lists the oldest first and knows no pages of comments; other trackers do."""
-        found = list[Any]()
+        comments = list[Any]()
         for page in self._api.pages(f"{self._path}/issues/{number}/comments"):
-            found += page
-            if len(found) >= count:
+            comments += page
+            if len(comments) >= count:
                 break
-        return (_comment(each) for each in reversed(found))
+        return (_comment(each) for each in reversed(comments))
 
     def _page(self, name: str) -> str | None:
         answer = self._api.get(f"{self._path}/wiki/page/{quote(name, safe='')}")
@@ -205,9 +205,9 @@ class GiteaFetcher(_LikeGitHub):
 
     def _pages(self) -> Iterator[tuple[str, str]]:
         for page in self._api.pages(f"{self._path}/wiki/pages", self.per_page):
-            for each in page:
-                found = mapping(each, what="a wiki page")
-                yield unquote(text_of(found, "sub_url")), line_of(found, "title")
+            for item in page:
+                wiki_page = mapping(item, what="a wiki page")
+                yield unquote(text_of(wiki_page, "sub_url")), line_of(wiki_page, "title")
 
 
 class GitHubFetcher(_LikeGitHub):
@@ -297,8 +297,8 @@ class GitLabFetcher(_Tracker):
     def _newest_comments(self, number: str) -> Iterator[Comment]:
         newest_first: dict[str, str | int] = {"sort": "desc", "order_by": "created_at", "per_page": 100}
         for page in self._api.pages(f"{self._path}/issues/{number}/notes", newest_first):
-            for each in page:
-                note = mapping(each, what="a comment")
+            for item in page:
+                note = mapping(item, what="a comment")
                 if not note.get("system"):  # "changed the label" and the like
                     yield _comment(note)
 
@@ -318,9 +318,9 @@ class GitLabFetcher(_Tracker):
 
     def _pages(self) -> Iterator[tuple[str, str]]:
         for page in self._api.pages(f"{self._path}/wikis"):
-            for each in page:
-                found = mapping(each, what="a wiki page")
-                yield text_of(found, "slug"), line_of(found, "title")
+            for item in page:
+                wiki_page = mapping(item, what="a wiki page")
+                yield text_of(wiki_page, "slug"), line_of(wiki_page, "title")
 
 
 def _like_github(data: Mapping[str, Any]) -> Issue:
@@ -346,13 +346,13 @@ def _gitlab_issue(data: Mapping[str, Any]) -> Issue:
 
 def _comment(data: Any) -> Comment:
     """A comment of any of the three; Gitea and GitHub name a user's login, GitLab its username."""
-    found = mapping(data, what="a comment")
-    by = line_of(found, "user", "login") or line_of(found, "author", "username")
-    return Comment(by=by, at=day_of(found, "created_at"), text=text_of(found, "body"))
+    comment = mapping(data, what="a comment")
+    by = line_of(comment, "user", "login") or line_of(comment, "author", "username")
+    return Comment(by=by, at=day_of(comment, "created_at"), text=text_of(comment, "body"))
 
 
 def _list(answer: JsonAnswer | None) -> list[Any]:
-    found = [] if answer is None else answer.data
-    if not isinstance(found, list):
-        raise FetchFailed(f"expected a list of comments, got {type(found).__name__}; is it the API's address?")
-    return found
+    comments = [] if answer is None else answer.data
+    if not isinstance(comments, list):
+        raise FetchFailed(f"expected a list of comments, got {type(comments).__name__}; is it the API's address?")
+    return comments
