@@ -109,7 +109,7 @@ def _unpacked(blob: bytes) -> Any:
         ) from error
 
     def extension(code: int, data: bytes) -> Any:
-        """What an extension type holds."""
+        """Decode an extension type."""
         held = ormsgpack.unpackb(data, ext_hook=extension, option=ormsgpack.OPT_NON_STR_KEYS)
         if code == _DELTA:
             return Snapshot(held if isinstance(held, list) else ())

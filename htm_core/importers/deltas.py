@@ -14,7 +14,7 @@ _OVERWRITE = "__overwrite__"
 
 
 class DeltaMessages:
-    """What a channel of messages holds, checkpoint by checkpoint, by the rules of LangGraph's own reducers for deltas.
+    """The messages of a channel, checkpoint by checkpoint, by the rules of LangGraph's own reducers for deltas.
 
     A message with the id of another one takes its place, a removal takes one away or all, an `Overwrite` begins anew. Whoever gave
     the channel a reducer that does something else has other messages there than here.
@@ -26,7 +26,7 @@ class DeltaMessages:
         self._written: list[Any] = []
 
     def write(self, value: Any) -> None:
-        """What was written on the way to the next checkpoint."""
+        """Add what was written on the way to the next checkpoint."""
         self._written.append(value)
 
     def reach(self, at: datetime, stored: list[dict[str, Any]] | None) -> None:

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True, kw_only=True)
 class BatchOutcome:
-    """What became of rows: new, changed, known already, and left out."""
+    """The outcome of a batch of rows: new, changed, known already, and left out."""
 
     imported: int = 0
     changed: int = 0
@@ -208,7 +208,7 @@ class PalaceWriter:
 
 
 def _differs(draft: Draft, node: UUID | None, engine: Engine) -> bool:
-    """Whether a text that is known, by its node, is another one now."""
+    """True if a text that is known, by its node, is another one now."""
     return node is not None and node_id(engine.owner, redact_draft(draft, engine.redactor).content) != node
 
 
@@ -217,7 +217,7 @@ def _id(draft: Draft) -> str | None:
 
 
 def _known(memory: Memory, ids: Sequence[tuple[str, str]]) -> dict[tuple[str, str], UUID | None]:
-    """Which (session, id) a memory has already, each with its node."""
+    """Return the (session, id) that a memory has already, each with its node."""
     engine = memory._engine
     # Not a transaction of the engine, which would make the tenant's rows, also for a dry run.
     with engine.database.transaction(engine.tenant, claim=claim_of(engine.owner)) as connection:

@@ -53,7 +53,7 @@ class PGVectorStoreTables:
         )
 
     def count(self, database: ForeignDatabase, part: ForeignPart) -> int:
-        """How many documents the table has."""
+        """Count the documents of the table."""
         return database.count(part.table)
 
     def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
@@ -98,7 +98,7 @@ class PGVectorCollections:
         return found
 
     def count(self, database: ForeignDatabase, part: ForeignPart) -> int:
-        """How many documents the collection has."""
+        """Count the documents of the collection."""
         return database.count(part.table, SQL, "count_embeddings", **part.parameters)
 
     def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
@@ -129,7 +129,7 @@ class ChatMessageHistories:
         ]
 
     def count(self, database: ForeignDatabase, part: ForeignPart) -> int:
-        """How many messages the table has."""
+        """Count the messages of the table."""
         return database.count(part.table)
 
     def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:

@@ -43,7 +43,7 @@ class PostgresStores:
         return found
 
     def count(self, database: ForeignDatabase, part: ForeignPart) -> int:
-        """How many items the store has."""
+        """Count the items of the store."""
         return database.count(part.table)
 
     def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
@@ -70,7 +70,7 @@ class PostgresSavers:
         return found
 
     def count(self, database: ForeignDatabase, part: ForeignPart) -> None:
-        """How many messages there are is known at the end."""
+        """Return None: the number of messages is known at the end."""
 
     def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
         """The messages by thread, in their order, each with the time of the first checkpoint that has it."""
@@ -86,7 +86,7 @@ class PostgresSavers:
 
 
 def _can_replay(part: ForeignPart) -> bool:
-    """Whether what was written to the channels is there, with its order."""
+    """True if what was written to the channels is there, with its order."""
     writes = part.tables.get("checkpoint_writes")
     return (
         writes is not None and writes.readable and writes.has("channel", "type", "blob", "task_path", "task_id", "idx")

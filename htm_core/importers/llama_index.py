@@ -31,7 +31,7 @@ class PGVectorStoreNodes:
         ]
 
     def count(self, database: ForeignDatabase, part: ForeignPart) -> int:
-        """How many nodes the table has; one that was added twice counts once."""
+        """Count the nodes of the table; one that was added twice counts once."""
         return database.count(part.table, SQL, "count_nodes")
 
     def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
@@ -57,7 +57,7 @@ class PostgresChatStores:
         ]
 
     def count(self, database: ForeignDatabase, part: ForeignPart) -> int:
-        """How many messages the table has."""
+        """Count the messages of the table."""
         return database.count(part.table, SQL, "count_messages")
 
     def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:

@@ -44,7 +44,7 @@ class Mem0Collections:
         return found
 
     def count(self, database: ForeignDatabase, part: ForeignPart) -> int:
-        """How many memories the table has."""
+        """Count the memories of the table."""
         return database.count(part.table)
 
     def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:

@@ -35,7 +35,7 @@ class MemPalaceDrawers:
         return found
 
     def count(self, database: ForeignDatabase, part: ForeignPart) -> int:
-        """How many drawers the table has."""
+        """Count the drawers of the table."""
         return database.count(part.table)
 
     def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:

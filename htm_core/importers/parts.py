@@ -1,4 +1,4 @@
-"""What importers find in another package's database, and what they make of its rows."""
+"""The parts that importers find in another package's database, and what they make of their rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Destination: TypeAlias = Literal["collection", "store", "log", "memories", "pala
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignPart:
-    """What an importer understands: one table, or one collection of those in it.
+    """A part that an importer understands: one table, or one collection of those in it.
 
     `columns` says which column has what. `further` are columns of single keys of the metadata. `parameters` narrow the rows to this
     part, and `tables` are those that are read besides. `into` is the name of the collection that documents go to. `named` says
@@ -94,10 +94,10 @@ class Importer(Protocol):
     expects: str
 
     def recognise(self, database: ForeignDatabase) -> list[ForeignPart]:
-        """What is there of this kind."""
+        """Return what is there of this kind."""
 
     def count(self, database: ForeignDatabase, part: ForeignPart) -> int | None:
-        """How many rows `rows` gives; None when that is only known at the end."""
+        """Count the rows that `rows` gives; None when that is only known at the end."""
 
     def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
         """The rows of a part, always in the same order."""

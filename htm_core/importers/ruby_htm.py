@@ -47,7 +47,7 @@ class RubyHTM:
         return found
 
     def count(self, database: ForeignDatabase, part: ForeignPart) -> int:
-        """How many memories the robots have, one for each robot that remembers it."""
+        """Count the memories of the robots, one for each robot that remembers it."""
         tables = {"robot_nodes": part.tables["robot_nodes"]}
         [row] = database.read(SQL, "count_memories", tables={"table": part.table} | tables)
         return int(row["count"])

@@ -41,7 +41,7 @@ Progress = Callable[[str, int, int | None], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedTable:
-    """What became of one table: rows that were new, changed, known already, and skipped for `reasons`.
+    """The outcome of one table: rows that were new, changed, known already, and skipped for `reasons`.
 
     `into` is where they are now, and `model` the name that their vectors are stored under. `examples` are some of the rows
     that were skipped.
@@ -62,7 +62,7 @@ class ImportedTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseImport:
-    """What was imported of a database, or with `dry_run` would be; `others` are tables that nothing here understands."""
+    """The import of a database, or with `dry_run` what it would be; `others` are tables that nothing here understands."""
 
     dry_run: bool
     tables: tuple[ImportedTable, ...] = ()
@@ -127,7 +127,7 @@ def _others(memory: Memory, database: ForeignDatabase, parts: Sequence[ForeignPa
 def recognised(
     database: ForeignDatabase, *, tables: Sequence[str] = (), kinds: Sequence[str] = ()
 ) -> list[tuple[Importer, ForeignPart]]:
-    """What importers understand of a database, as far as it was asked for; raises an error when that is nothing."""
+    """Return what importers understand of a database, as far as it was asked for; raises an error when that is nothing."""
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown:
         raise InvalidInput(f"expected a kind of {', '.join(KINDS)}; got {unknown[0]!r:.80}")
@@ -156,7 +156,7 @@ def recognised(
 
 
 def _parts(importer: Importer, database: ForeignDatabase, said: Sequence[ForeignTable]) -> list[ForeignPart]:
-    """What an importer recognises; tables of which the kind was said may have columns of other names."""
+    """Return what an importer recognises; tables whose kind was named may have columns of other names."""
     if isinstance(importer, PGVectorStoreTables) and said:
         return [part for table in said if (part := importer.part_of(table)) is not None]
     return importer.recognise(database)

@@ -1,4 +1,4 @@
-"""Which model made the vectors of another package's table: they are kept, and a search needs the model's name."""
+"""The model that made the vectors of another package's table: they are kept, and a search needs its name."""
 
 from __future__ import annotations
 
