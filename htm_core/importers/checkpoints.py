@@ -55,12 +55,12 @@ def messages_of(type: str | None, blob: bytes | None) -> list[dict[str, Any]]:
     """The messages of a channel's value, as `message_to_dict` writes them; raises `ValueError` for what cannot be read."""
     if type is None:
         raise KeptAsDeltas
-    found = value_of(type, blob)
-    if isinstance(found, Snapshot):
+    value = value_of(type, blob)
+    if isinstance(value, Snapshot):
         raise KeptAsDeltas
-    if not isinstance(found, list):
+    if not isinstance(value, list):
         raise ValueError(NO_LIST)
-    return [{"type": each.get("type"), "data": each} if isinstance(each, dict) else {} for each in found]
+    return [{"type": each.get("type"), "data": each} if isinstance(each, dict) else {} for each in value]
 
 
 def value_of(type: str, blob: bytes | None) -> Any:
@@ -77,11 +77,11 @@ def value_of(type: str, blob: bytes | None) -> Any:
     raise ValueError(f"its messages are written as {type!r}, encrypted or unknown: {_MOVED_BY_LINES}")
 
 
-def listed_messages(found: Any) -> list[dict[str, Any]]:
+def listed_messages(messages: Any) -> list[dict[str, Any]]:
     """Messages as a node returns them, as `message_to_dict` writes them."""
-    if not isinstance(found, list):
+    if not isinstance(messages, list):
         raise ValueError(NO_LIST)
-    return [_message(each) for each in found]
+    return [_message(each) for each in messages]
 
 
 def _message(value: Any) -> dict[str, Any]:

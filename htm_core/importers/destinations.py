@@ -146,12 +146,12 @@ class MemoryWriter:
         """The memory of another robot, with the same options."""
         if robot is None or robot == self._memory.robot:
             return self._memory
-        given = self._memory._options
+        options = self._memory._options
         return Memory(
-            robot, url=given.url, tenant=given.tenant, user=given.user, session=given.session, budget=given.budget,
-            policy=given.policy, embedder=given.embedder, embed=given.embed, tokenizer=given.tokenizer,
-            tagger=given.tagger, propositioner=given.propositioner, redactor=given.redactor, judge=given.judge,
-            models=given.models, settings=given.settings, clock=given.clock,
+            robot, url=options.url, tenant=options.tenant, user=options.user, session=options.session, budget=options.budget,
+            policy=options.policy, embedder=options.embedder, embed=options.embed, tokenizer=options.tokenizer,
+            tagger=options.tagger, propositioner=options.propositioner, redactor=options.redactor, judge=options.judge,
+            models=options.models, settings=options.settings, clock=options.clock,
         )  # fmt: skip
 
     def _remember(self, own: Memory, drafts: Sequence[Draft], outcome: BatchOutcome, *, dry_run: bool) -> None:

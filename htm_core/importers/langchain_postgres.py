@@ -59,8 +59,8 @@ class PGVectorStoreTables:
     def rows(self, database: ForeignDatabase, part: ForeignPart) -> Generator[ForeignRow]:
         """The documents in the order of their ids; single columns of metadata are put back into it, as the store does."""
         statement = "documents" if "metadata" in part.columns else "documents_without_metadata"
-        found = database.read(SQL, statement, tables={"table": part.table}, columns=part.columns, further=part.further)
-        for row in found:
+        rows = database.read(SQL, statement, tables={"table": part.table}, columns=part.columns, further=part.further)
+        for row in rows:
             metadata = row["metadata"] or {}
             if isinstance(metadata, dict):
                 metadata = metadata | {name: row[f"further_{at}"] for at, name in enumerate(part.further)}
@@ -77,7 +77,7 @@ class PGVectorCollections:
 
     def recognise(self, database: ForeignDatabase) -> list[ForeignPart]:
         """One part for each collection."""
-        found = []
+        parts = []
         for table in database.tables:
             collections = database.find(table.schema, "langchain_pg_collection")
             keys = [name for name in ("id", "custom_id", "uuid") if table.has(name)]
@@ -85,7 +85,7 @@ class PGVectorCollections:
                 "collection_id", "embedding", "document", "cmetadata"
             )
             if is_one and collections is not None and keys and collections.readable and table.readable:
-                found += [
+                parts += [
                     ForeignPart(
                         kind=self.kind, table=table, destination="collection", into=row["name"], columns={"id": keys[0]},
                         tables={"collections": collections}, parameters={"collection": row["uuid"]},
@@ -94,8 +94,8 @@ class PGVectorCollections:
                 ]  # fmt: skip
             elif is_one and collections is not None and keys:
                 hidden = collections if table.readable else table
-                found.append(ForeignPart(kind=self.kind, table=hidden, destination="collection", into=str(table)))
-        return found
+                parts.append(ForeignPart(kind=self.kind, table=hidden, destination="collection", into=str(table)))
+        return parts
 
     def count(self, database: ForeignDatabase, part: ForeignPart) -> int:
         """Count the documents of the collection."""

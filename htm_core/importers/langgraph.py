@@ -33,14 +33,14 @@ class PostgresStores:
 
     def recognise(self, database: ForeignDatabase) -> list[ForeignPart]:
         """The table `store` of each schema, with its table of vectors."""
-        found = []
+        parts = []
         for table in database.tables:
             if table.name == "store" and table.has("prefix", "key", "value", "created_at", "updated_at"):
                 vectors = database.find(table.schema, "store_vectors")
                 tables = {"vectors": vectors} if vectors and vectors.readable else {}
                 tables |= _others(database, table, "store_migrations", "vector_migrations")
-                found.append(ForeignPart(kind=self.kind, table=table, destination="store", into=ITEMS, tables=tables))
-        return found
+                parts.append(ForeignPart(kind=self.kind, table=table, destination="store", into=ITEMS, tables=tables))
+        return parts
 
     def count(self, database: ForeignDatabase, part: ForeignPart) -> int:
         """Count the items of the store."""
@@ -61,13 +61,13 @@ class PostgresSavers:
 
     def recognise(self, database: ForeignDatabase) -> list[ForeignPart]:
         """The table `checkpoints` of each schema, with its table of values."""
-        found = []
+        parts = []
         for table in database.tables:
             blobs = database.find(table.schema, "checkpoint_blobs")
             if table.name == "checkpoints" and table.has("thread_id", "checkpoint_ns", "checkpoint") and blobs:
                 tables = {"blobs": blobs} | _others(database, table, "checkpoint_writes", "checkpoint_migrations")
-                found.append(ForeignPart(kind=self.kind, table=table, destination="log", tables=tables))
-        return found
+                parts.append(ForeignPart(kind=self.kind, table=table, destination="log", tables=tables))
+        return parts
 
     def count(self, database: ForeignDatabase, part: ForeignPart) -> None:
         """Return None: the number of messages is known at the end."""
@@ -113,8 +113,8 @@ def _replayed(database: ForeignDatabase, part: ForeignPart, session: str) -> Ite
 
 def _others(database: ForeignDatabase, table: ForeignTable, *names: str) -> dict[str, ForeignTable]:
     """LangGraph's other tables beside one, which hold nothing to import."""
-    found = {name: database.find(table.schema, name) for name in names}
-    return {name: other for name, other in found.items() if other is not None}
+    others = {name: database.find(table.schema, name) for name in names}
+    return {name: other for name, other in others.items() if other is not None}
 
 
 class _Thread:
@@ -129,13 +129,13 @@ class _Thread:
     def read(self, type: str | None, blob: bytes | None, *, at: datetime) -> None:
         """The next version of the messages."""
         try:
-            found = messages_of(type, blob)
+            messages = messages_of(type, blob)
         except ValueError as error:
             self.keeps_deltas = isinstance(error, KeptAsDeltas)
             self._latest = [NotUnderstood(self.session, str(error))]
             return
         self.keeps_deltas, self._latest = False, []
-        for place, dumped in enumerate(found):
+        for place, dumped in enumerate(messages):
             row = langchain_message(dumped, session=self.session, id=f"{self.session}:{place}", at=None)
             if isinstance(row, ForeignMessage):
                 self._first.setdefault(row.draft.id or "", at)
@@ -181,23 +181,23 @@ def _texts(value: dict[str, Any], vectors: Sequence[dict[str, Any]]) -> tuple[li
 
 def _text_of(value: dict[str, Any], field: str) -> str:
     """The text at a field, as LangGraph names it: the path, and where it leads to several texts, the number of one."""
-    found, numbered = text_at(value, field), _NUMBERED.fullmatch(field)
-    if not found and numbered:
-        found = text_at(value, numbered[1])[int(numbered[2]) :]
-    return found[0] if found else json.dumps(value, sort_keys=True, ensure_ascii=False)
+    texts, numbered = text_at(value, field), _NUMBERED.fullmatch(field)
+    if not texts and numbered:
+        texts = text_at(value, numbered[1])[int(numbered[2]) :]
+    return texts[0] if texts else json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
 def text_at(value: Any, path: str) -> list[str]:
     """The texts at a path of LangGraph's: "$", "text", "author.name", "chapters[*].title", "{title,text}"."""
     if path == "$":
         return [json.dumps(value, sort_keys=True, ensure_ascii=False)]
-    found = [value]
+    values = [value]
     for token in _TOKEN.findall(path):
-        found = [part for each in found for part in _step(each, token)]
+        values = [part for each in values for part in _step(each, token)]
     return [
         each if isinstance(each, str) else json.dumps(each, sort_keys=True, ensure_ascii=False)
         if isinstance(each, list | dict) else str(each)
-        for each in found
+        for each in values
         if each is not None
     ]  # fmt: skip
 

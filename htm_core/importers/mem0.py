@@ -35,13 +35,13 @@ class Mem0Collections:
             and table.columns[1].is_vector
             and table.columns[2].type == "jsonb"
         ]
-        found = []
+        parts = []
         for table in tables:
             entities = database.find(table.schema, f"{table.name}_entities")
             if table.name.removesuffix("_entities") not in [each.name for each in tables if each != table]:
                 more = {"entities": entities} if entities in tables and entities else {}
-                found.append(ForeignPart(kind=self.kind, table=table, destination="memories", tables=more))
-        return found
+                parts.append(ForeignPart(kind=self.kind, table=table, destination="memories", tables=more))
+        return parts
 
     def count(self, database: ForeignDatabase, part: ForeignPart) -> int:
         """Count the memories of the table."""
@@ -82,7 +82,7 @@ def _memory(id: str, payload: Mapping[str, Any] | None, vector: Sequence[float] 
 
 def _time(text: object) -> datetime | None:
     try:
-        found = datetime.fromisoformat(str(text))
+        parsed = datetime.fromisoformat(str(text))
     except ValueError:
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)

@@ -26,13 +26,13 @@ class MemPalaceDrawers:
         """The tables with exactly its columns, each with its closets."""
         tables = [table for table in database.tables if _is_collection(table)]
         closets = {str(table): table for table in tables if table.name.endswith("closets")}
-        found = []
+        parts = []
         for table in tables:
             if str(table) not in closets:
                 beside = closets.get(str(table).removesuffix("drawers") + "closets")
                 more = {"closets": beside} if beside else {}
-                found.append(ForeignPart(kind=self.kind, table=table, destination="palace", tables=more))
-        return found
+                parts.append(ForeignPart(kind=self.kind, table=table, destination="palace", tables=more))
+        return parts
 
     def count(self, database: ForeignDatabase, part: ForeignPart) -> int:
         """Count the drawers of the table."""

@@ -36,15 +36,15 @@ class RubyHTM:
 
     def recognise(self, database: ForeignDatabase) -> list[ForeignPart]:
         """The table `nodes` of each schema that has the gem's other tables, as its last migration leaves them."""
-        found = []
+        parts = []
         for table in database.tables:
             if table.name != "nodes" or not table.has(*_NODE):
                 continue
             beside = {name: database.find(table.schema, name) for name in (*_READ, *_OTHERS)}
             tables = {name: other for name, other in beside.items() if other is not None}
             if all(name in tables and tables[name].has(*columns) for name, columns in _READ.items()):
-                found.append(ForeignPart(kind=self.kind, table=table, destination="memories", tables=tables))
-        return found
+                parts.append(ForeignPart(kind=self.kind, table=table, destination="memories", tables=tables))
+        return parts
 
     def count(self, database: ForeignDatabase, part: ForeignPart) -> int:
         """Count the memories of the robots, one for each robot that remembers it."""

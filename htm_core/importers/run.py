@@ -105,8 +105,8 @@ def import_database(
     did not make the vectors, and `ModelError`.
     """
     with open_foreign(url) as database:
-        found = recognised(database, tables=tables, kinds=kinds)
-        parts = [(importer, _named(part, collection)) for importer, part in found]
+        chosen = recognised(database, tables=tables, kinds=kinds)
+        parts = [(importer, _named(part, collection)) for importer, part in chosen]
         _check_names([part for _, part in parts], collection)
         models = {id(part): _model(memory, database, importer, part, embedder) for importer, part in parts}
         done = [
@@ -139,47 +139,49 @@ def recognised(
         for importer in importers
         for part in _parts(importer, database, named if len(kinds) == 1 else ())
     ]
-    found = [(importer, part) for importer, part in every if not wanted or part.table in named or _name(part) in wanted]
+    chosen = [
+        (importer, part) for importer, part in every if not wanted or part.table in named or _name(part) in wanted
+    ]
     collections = {_name(part) for _, part in every}
     lost = next((name for name, table in wanted.items() if table is None and name not in collections), None)
     if lost is not None:
         seen = ", ".join([*map(str, database.tables[:SHOWN_TABLES]), *sorted(filter(None, collections))]) or "none"
         raise NotFound(f"expected a table of this database, got {lost!r:.80}; it has {seen}")
-    _check_found(database, found, named, importers, said=len(kinds) == 1)
-    hidden = next((part.table for _, part in found if not part.table.readable), None)
+    _check_found(database, chosen, named, importers, one_kind=len(kinds) == 1)
+    hidden = next((part.table for _, part in chosen if not part.table.readable), None)
     if hidden is not None:
         raise StorageError(
             f"expected the right to read {hidden}, which this login does not have; as its owner, grant select on {hidden} to "
             "it, or name the tables to import"
         )
-    return found
+    return chosen
 
 
-def _parts(importer: Importer, database: ForeignDatabase, said: Sequence[ForeignTable]) -> list[ForeignPart]:
+def _parts(importer: Importer, database: ForeignDatabase, named: Sequence[ForeignTable]) -> list[ForeignPart]:
     """Return what an importer recognises; tables whose kind was named may have columns of other names."""
-    if isinstance(importer, PGVectorStoreTables) and said:
-        return [part for table in said if (part := importer.part_of(table)) is not None]
+    if isinstance(importer, PGVectorStoreTables) and named:
+        return [part for table in named if (part := importer.part_of(table)) is not None]
     return importer.recognise(database)
 
 
 def _check_found(
     database: ForeignDatabase,
-    found: Sequence[tuple[Importer, ForeignPart]],
+    chosen: Sequence[tuple[Importer, ForeignPart]],
     wanted: Sequence[ForeignTable],
     importers: Sequence[Importer],
     *,
-    said: bool,
+    one_kind: bool,
 ) -> None:
-    strange = [table for table in wanted if table not in [part.table for _, part in found]]
+    strange = [table for table in wanted if table not in [part.table for _, part in chosen]]
     if strange:
         columns = ", ".join(f"{each.name} {each.type}" for each in strange[0].columns)
         expected = (
             f"of {importers[0].kind}: {importers[0].expects}"
-            if said
+            if one_kind
             else f"of one of these kinds: {', '.join(each.kind for each in importers)}. If its columns have other names, say --kind"
         )
         raise InvalidInput(f"expected {strange[0]} to be a table {expected}; it has the columns {columns}")
-    if not found:
+    if not chosen:
         names = [str(table) for table in database.tables]
         shown = ", ".join(names[:SHOWN_TABLES]) + (" …" if len(names) > SHOWN_TABLES else "")
         kinds = ", ".join(each.kind for each in importers)
@@ -191,11 +193,11 @@ def _check_found(
 
 def _table(database: ForeignDatabase, name: str) -> ForeignTable | None:
     """The table of a name, or None."""
-    found = [each for each in database.tables if name in (each.name, f"{each.schema}.{each.name}")]
-    if len(found) > 1:
-        both = " and ".join(f"{each.schema}.{each.name}" for each in found)
+    matches = [each for each in database.tables if name in (each.name, f"{each.schema}.{each.name}")]
+    if len(matches) > 1:
+        both = " and ".join(f"{each.schema}.{each.name}" for each in matches)
         raise InvalidInput(f"expected one table, but {name!r:.80} stands for {both}; name it with its schema")
-    return found[0] if found else None
+    return matches[0] if matches else None
 
 
 def _name(part: ForeignPart) -> str | None:
@@ -227,7 +229,7 @@ def _check_names(parts: Sequence[ForeignPart], collection: str | None) -> None:
 
 
 def _model(
-    memory: Memory, database: ForeignDatabase, importer: Importer, part: ForeignPart, given: EmbedderLike | None
+    memory: Memory, database: ForeignDatabase, importer: Importer, part: ForeignPart, embedder: EmbedderLike | None
 ) -> VectorModel:
     """The model of a part's vectors, by its first rows; nothing is written before all are known."""
     if not part.named or part.destination == "log":
@@ -241,7 +243,7 @@ def _model(
     own, dimension = memory._engine.embedder, len(rows[0].vector or ())
     if part.destination in ("memories", "palace"):
         return own_model(sample[:SAMPLE], own=own, dimension=dimension)
-    return model_of(sample[:SAMPLE], given=given, own=own, table=str(part.table), dimension=dimension)
+    return model_of(sample[:SAMPLE], chosen=embedder, own=own, table=str(part.table), dimension=dimension)
 
 
 def _import(

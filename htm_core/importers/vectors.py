@@ -30,20 +30,20 @@ class VectorModel:
 
 
 def model_of(
-    sample: Sample, *, given: EmbedderLike | None, own: CheckedEmbedder, table: str, dimension: int
+    sample: Sample, *, chosen: EmbedderLike | None, own: CheckedEmbedder, table: str, dimension: int
 ) -> VectorModel:
-    """The model that made a table's vectors: the one `given`, else the memory's own if it makes the same.
+    """The model that made a table's vectors: the one `chosen`, else the memory's own if it makes the same.
 
     An embedder embeds the texts of the sample again, to see whether it made their vectors. A name that is not an embedder's is
     taken as it is: it is the one under which the vectors are stored. Raises `DimensionMismatch` for an embedder that did not
     make them, `InvalidInput` when nothing says which model did, and `ModelError`.
     """
-    if given == UNNAMED:
+    if chosen == UNNAMED:
         return VectorModel(None)
-    if given is not None:
-        embedder = _resolved(given)
+    if chosen is not None:
+        embedder = _resolved(chosen)
         if embedder is None:
-            return VectorModel(str(given))
+            return VectorModel(str(chosen))
         _check(sample, embedder, table=table, dimension=dimension)
         return VectorModel(embedder.name, embedder)
     if own_model(sample, own=own, dimension=dimension).name is None:
@@ -75,11 +75,11 @@ def similarity(one: Sequence[float], other: Sequence[float]) -> float:
     return sum(a * b for a, b in zip(one, other, strict=True)) / length
 
 
-def _resolved(given: EmbedderLike) -> CheckedEmbedder | None:
+def _resolved(embedder: EmbedderLike) -> CheckedEmbedder | None:
     try:
-        return resolve(given)
+        return resolve(embedder)
     except InvalidInput:
-        if isinstance(given, str):
+        if isinstance(embedder, str):
             return None
         raise
 

@@ -24,7 +24,7 @@ def sample(noise: float) -> list[tuple[str, list[float]]]:
 
 
 def test_vectors_that_were_rounded_to_halves_are_of_the_same_model() -> None:
-    found = model_of(sample(1e-4), given=peers.embedder(), own=OWN, table="t", dimension=peers.DIMENSION)
+    found = model_of(sample(1e-4), chosen=peers.embedder(), own=OWN, table="t", dimension=peers.DIMENSION)
     assert found.name == "Model:hash"
 
 
@@ -34,13 +34,13 @@ def test_a_model_whose_vectors_are_much_alike_is_another_model() -> None:
     cosines = [similarity(vector, peers.embedder().embed_query(text)) for text, vector in alike]
     assert min(cosines) > 0.97
     with pytest.raises(DimensionMismatch, match="whose vectors of the same texts are others"):
-        model_of(alike, given=peers.embedder(), own=OWN, table="t", dimension=peers.DIMENSION)
+        model_of(alike, chosen=peers.embedder(), own=OWN, table="t", dimension=peers.DIMENSION)
 
 
 def test_without_a_text_to_try_no_model_is_assumed() -> None:
     with pytest.raises(InvalidInput, match="which model made the vectors of t"):
-        model_of([], given=None, own=resolve(peers.embedder()), table="t", dimension=peers.DIMENSION)
-    assert model_of([], given=UNNAMED, own=OWN, table="t", dimension=peers.DIMENSION).name is None
+        model_of([], chosen=None, own=resolve(peers.embedder()), table="t", dimension=peers.DIMENSION)
+    assert model_of([], chosen=UNNAMED, own=OWN, table="t", dimension=peers.DIMENSION).name is None
 
 
 def test_vectors_without_a_direction_are_like_each_other_alone() -> None:
