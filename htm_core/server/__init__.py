@@ -1,1 +1,1 @@
-"""What serves memories to other programs: the HTTP API with what is mounted beside it, and the Model Context Protocol."""
+"""Servers of memories for other programs: the HTTP API with what is mounted beside it, and the Model Context Protocol."""

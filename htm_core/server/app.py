@@ -187,7 +187,7 @@ class Application:
             await answer.send(send)
 
     async def _is_valid(self, scope: Scope) -> bool:
-        """Whether the token of a request that is still open has neither been revoked nor expired since."""
+        """True if the token of a request that is still open has neither been revoked nor expired since."""
         try:
             await self.access.identify(scope)
         except Problem:
@@ -224,7 +224,7 @@ class Application:
             raise problem
 
     async def _look(self) -> Problem | None:
-        """What keeps the database from answering; None where nothing does."""
+        """Return what keeps the database from answering; None where nothing does."""
         look = asyncio.get_running_loop().run_in_executor(self._executor(), lambda: tokens.exists(self._database()))
         try:
             async with asyncio.timeout(READY_WITHIN):
@@ -238,6 +238,6 @@ class Application:
 
 
 def _is_below(path: bytes, prefix: str) -> bool:
-    """Whether a path is this one or one below it."""
+    """True if a path is this one or one below it."""
     start = prefix.encode()
     return path == start or path.startswith(start + b"/")

@@ -88,7 +88,7 @@ class Events:
         self._closed = False
 
     def publisher(self, tenant: str, user: str | None) -> Callable[[Event], None]:
-        """What a memory's `on_event` calls."""
+        """Return the callback for a memory's `on_event`."""
 
         def publish(event: Event) -> None:
             """Send an event to its readers."""

@@ -20,7 +20,7 @@ AT_ONCE = 100_000  # bytes that are read and checked in the loop, so that a smal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whose:
-    """Which memory is wanted."""
+    """The memory that is wanted."""
 
     tenant: str
     user: str | None

@@ -1,4 +1,4 @@
-"""How a server listens, and what it bears."""
+"""Settings of a server: how it listens, and what it bears."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Identity:
     operator: bool = False  # may see which tenants there are, and their sizes; no token says so
 
     def may(self, scope: str) -> bool:
-        """Whether a scope is covered: "admin" covers all, "write" covers "read"."""
+        """True if a scope is covered: "admin" covers all, "write" covers "read"."""
         return scope in self.scopes or "admin" in self.scopes or (scope == "read" and "write" in self.scopes)
 
 
@@ -72,12 +72,12 @@ class ServerSettings:
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine can connect."""
+        """True if only this machine can connect."""
         return is_loopback(self.host)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name or an address is this machine's own."""
+    """True if a name or an address is this machine's own."""
     if host.lower() in LOCAL_NAMES:
         return True
     try:

@@ -134,7 +134,7 @@ def _query(scope: Scope) -> dict[str, list[str]]:
 
 
 def _refuse_others(route: Route, identity: Identity, given: Mapping[str, Any]) -> None:
-    """What concerns others than the token's user is for administrators."""
+    """Require an administrator for what concerns others than the token's user."""
     if given.get("scope") == "tenant":
         require(identity, "admin", why=' for scope="tenant"')
     if given.get("user") not in (None, identity.user):

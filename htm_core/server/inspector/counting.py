@@ -22,7 +22,7 @@ _log = logging.getLogger("htm.server")
 
 @dataclass(frozen=True, slots=True)
 class PageCount(Generic[T]):
-    """What was counted, and how many seconds ago that began: 0 where it was counted for this very page."""
+    """A count, and how many seconds ago it began: 0 where it was counted for this very page."""
 
     value: T
     age: float
@@ -40,7 +40,7 @@ class Counting:
     async def of(
         self, key: Key, count: Callable[[], Awaitable[T]], *, patience: float = PATIENCE
     ) -> PageCount[T] | None:
-        """What `count` answers, if it does within `patience` seconds; else what it answered before; None where it never did.
+        """Return what `count` answers, if it does within `patience` seconds; else what it answered before; None where it never did.
 
         It goes on behind the page. Raises what it raises in that time.
         """

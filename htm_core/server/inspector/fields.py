@@ -1,4 +1,4 @@
-"""What a request brings: its query, its form, and the values in them, checked."""
+"""The input of a request: its query, its form, and the values in them, checked."""
 
 from __future__ import annotations
 

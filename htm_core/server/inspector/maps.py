@@ -20,7 +20,7 @@ class Maps:
         self._lock = threading.Lock()
 
     def of(self, key: Key, draw: Callable[[MemoryMap | None], MemoryMap]) -> MemoryMap:
-        """What `draw` makes of the map that is kept, or of None."""
+        """Return what `draw` makes of the map that is kept, or of None."""
         with self._lock:
             known = self._kept.get(key)
         made = draw(known)

@@ -141,7 +141,7 @@ class Inspector:
 
 
 def mounted(inspector: Inspector) -> Mounted:
-    """What to mount. Who sees a page is found out by the page, since a browser has a cookie and no header with a token."""
+    """Mount the inspector. Who sees a page is found out by the page, since a browser has a cookie and no header with a token."""
     return Mounted(path=PATH, app=inspector, signs_in=True)
 
 

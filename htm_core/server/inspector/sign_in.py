@@ -25,7 +25,7 @@ def new_secret() -> str:
 
 
 def is_same(given: str | None, expected: str | None) -> bool:
-    """Whether two secrets are the same, in a time that does not tell where they differ."""
+    """True if two secrets are the same, in a time that does not tell where they differ."""
     return bool(given and expected) and hmac.compare_digest((given or "").encode(), (expected or "").encode())
 
 

@@ -49,7 +49,7 @@ class Visit:
 
     @property
     def is_writer(self) -> bool:
-        """Whether actions are offered."""
+        """True if actions are offered."""
         return self.who.identity.may("write")
 
     @property
@@ -78,7 +78,7 @@ class Visit:
     async def counted(
         self, what: str, count: Callable[[Memory], Awaitable[T]], *asked: str | int | None
     ) -> PageCount[T] | None:
-        """What a count of this memory answers, as `Counting.of` does. `asked` is what it depends on beside whose it is."""
+        """Return a count of this memory, as `Counting.of` does. `asked` is what it depends on beside whose it is."""
 
         async def read() -> T:
             async with self.memory() as memory:

@@ -1,4 +1,4 @@
-"""What a model gives to each tool. Whose memory it is, none of them can say."""
+"""Arguments of each tool, as a model gives them. Whose memory it is, none of them can say."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Arguments(BaseModel):
 
 
 class RememberArguments(Arguments):
-    """What is given to remember."""
+    """Arguments of remember."""
 
     content: Annotated[str, Field(description=ARGUMENTS["content"])]
     role: SaidBy = "assistant"
@@ -63,7 +63,7 @@ class RememberArguments(Arguments):
 
 
 class RecallArguments(Arguments):
-    """What is given to recall."""
+    """Arguments of recall."""
 
     query: Query
     limit: Annotated[int, Field(ge=1, le=MAX_RECALLED)] = 10
@@ -73,13 +73,13 @@ class RecallArguments(Arguments):
 
 
 class SearchArguments(Arguments):
-    """What is given to search."""
+    """Arguments of search."""
 
     query: Query
 
 
 class FetchArguments(Arguments):
-    """What is given to fetch."""
+    """Arguments of fetch."""
 
     id: Annotated[str, Field(description="The id that search, recall or timeline shows, or a key.")]
     offset: Annotated[int, Field(ge=0, description="Where to go on: metadata.next_offset.")] = 0
@@ -87,7 +87,7 @@ class FetchArguments(Arguments):
 
 
 class TimelineArguments(Arguments):
-    """What is given to timeline."""
+    """Arguments of timeline."""
 
     session: Annotated[str | None, Field(description="Only this conversation.")] = None
     timeframe: Timeframe = None
@@ -97,13 +97,13 @@ class TimelineArguments(Arguments):
 
 
 class ForgetArguments(Arguments):
-    """What is given to forget."""
+    """Arguments of forget."""
 
     id: Annotated[str, Field(description="The id of the memory, or its key.")]
 
 
 class ReviseArguments(Arguments):
-    """What is given to revise."""
+    """Arguments of revise."""
 
     key: Annotated[str, Field(description="The name of the value, such as 'deploy-day'.")]
     content: Annotated[str, Field(description="The new value, as a sentence that can be understood by itself.")]
@@ -114,20 +114,20 @@ class ReviseArguments(Arguments):
 
 
 class ContextArguments(Arguments):
-    """What is given to context."""
+    """Arguments of context."""
 
     budget: Budget = None
 
 
 class ConsultArguments(Arguments):
-    """What is given to palace_consult."""
+    """Arguments of palace_consult."""
 
     question: Annotated[str, Field(description="The question that is to be answered.")]
     budget: Budget = None
 
 
 class FileArguments(Arguments):
-    """What is given to palace_file."""
+    """Arguments of palace_file."""
 
     content: Annotated[str, Field(description=PALACE["fact"])]
     room: Annotated[str, Field(description=PALACE["room"])]

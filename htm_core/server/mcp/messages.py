@@ -48,7 +48,7 @@ def _refusal(message: str | bytes, *, broken: bool) -> types.JSONRPCError | None
 
 
 def _is_message(given: Any, id: str | int | None) -> bool:
-    """Whether it is a message; a request whose id is of another kind would be taken for a notification."""
+    """True if it is a message; a request whose id is of another kind would be taken for a notification."""
     try:
         types.jsonrpc_message_adapter.validate_python(given, by_name=False)
     except ValueError:

@@ -15,7 +15,7 @@ ROBOT = "default"
 
 
 def mounted(memories: Memories, *, ignore_unknown: bool = False) -> Mounted:
-    """What to mount. A client is told all ten tools, or with a token that may only read those that do.
+    """Mount the endpoint. A client is told all ten tools, or with a token that may only read those that do.
 
     Whose memory it is comes from the token. Host and Origin were checked before, as for every request.
     """

@@ -56,7 +56,7 @@ def listed(memory: Memory, *, after: str | None) -> tuple[list[Resource], str | 
 
 
 def read(memory: Memory, uri: str, *, budget: int) -> str:
-    """What a resource says, within a budget of tokens; raises `NotFound` and `InvalidInput`."""
+    """Read a resource, within a budget of tokens; raises `NotFound` and `InvalidInput`."""
     if uri == PROFILE:
         return known_text(memory, budget=budget) or "Nothing is known yet."
     kind, _, name = uri.removeprefix(f"{SCHEME}://").partition("/")

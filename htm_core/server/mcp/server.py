@@ -72,10 +72,10 @@ def build_server(
         return types.ListToolsResult(tools=[each.told() for each in tools(request).values()])
 
     async def call_tool(request: Request, params: types.CallToolRequestParams) -> types.CallToolResult:
-        """What a tool answers, or says when it refuses."""
+        """Return the answer of a tool, or what it says when it refuses."""
 
         def answer() -> list[str]:
-            """What it answers, found in a thread, and what was left out of the arguments."""
+            """Return the answer, found in a thread, and what was left out of the arguments."""
             tool = tool_of(params.name, tools(request))
             given, notes = params.arguments or {}, list[str]()
             if ignore_unknown:
@@ -104,7 +104,7 @@ def build_server(
         return types.ListResourceTemplatesResult(resource_templates=resources.TEMPLATES)
 
     async def read_resource(request: Request, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        """What a resource says."""
+        """Return the text of a resource."""
         uri = str(params.uri)
         text = await _asked(lambda: resources.read(memory_for(request.request), uri, budget=budget))
         shown = types.TextResourceContents(uri=params.uri, text=sayable(text), mime_type=resources.MIME)

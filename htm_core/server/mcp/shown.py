@@ -1,4 +1,4 @@
-"""What memories look like to a client: marked with their origin, and never such that they could pass for something else."""
+"""Memories as a client sees them: marked with their origin, and never such that they could pass for something else."""
 
 from __future__ import annotations
 

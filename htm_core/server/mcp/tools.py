@@ -55,7 +55,7 @@ class Served:
         )  # fmt: skip
 
     def answer(self, memory: Memory, given: dict[str, Any], *, budget: int) -> str:
-        """What it answers; raises `HTMError`."""
+        """Return the answer; raises `HTMError`."""
         read = arguments.read_arguments(self.name, self.arguments, given)
         return self.run(memory, read, getattr(read, "budget", None) or budget)
 
@@ -72,7 +72,7 @@ def remember(memory: Memory, given: arguments.RememberArguments, _budget: int) -
 
 
 def recall(memory: Memory, given: arguments.RecallArguments, budget: int) -> str:
-    """What is remembered, in lines with ids, within the budget."""
+    """List what is remembered, in lines with ids, within the budget."""
     found = recall_or_overview(
         memory,
         given.query,
@@ -127,7 +127,7 @@ def fetch(memory: Memory, given: arguments.FetchArguments, budget: int) -> str:
 
 
 def timeline(memory: Memory, given: arguments.TimelineArguments, budget: int) -> str:
-    """What was said, oldest first: the latest that fit."""
+    """List what was said, oldest first: the latest that fit."""
     said = memory.timeline(session=given.session, timeframe=given.timeframe, before=given.before, limit=given.limit)
     if not said:
         return "Nothing was said then." if given.session or given.timeframe or given.before else "Nothing was said yet."
@@ -168,12 +168,12 @@ def _revised(key: str, node: Node) -> str:
 
 
 def context(memory: Memory, _given: arguments.ContextArguments, budget: int) -> str:
-    """What is known of the user, and what is in working memory."""
+    """Return what is known of the user, and what is in working memory."""
     return known_text(memory, budget=budget) or "Nothing is known yet."
 
 
 def consult(memory: Memory, given: arguments.ConsultArguments, budget: int) -> str:
-    """What an answer may rest on, or the honest answer when there is nothing."""
+    """Return what an answer may rest on, or the honest answer when there is nothing."""
     palace = Palace(memory)
     grounding = Enforcer(palace).consult(given.question)
     if not grounding.evidence and not grounding.failures and PalaceToolReplies(palace).is_empty():

@@ -39,7 +39,7 @@ class DrawnEdge:
 
 
 async def of_memory(visit: Visit) -> Response:
-    """What is related to a memory, and to that."""
+    """Show what is related to a memory, and to that."""
     id = id_of(visit)
     async with visit.memory() as memory:
         node = await memory.aio.get(id)

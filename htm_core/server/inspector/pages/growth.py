@@ -35,7 +35,7 @@ async def show(visit: Visit) -> Response:
     unit = visit.query.choice("unit", UNITS)
 
     async def count(memory: Memory) -> tuple[list[SpanCounts], Stats]:
-        """What was said when, and what is pending."""
+        """Count what was said when, and what is pending."""
         spans = await asyncio.to_thread(lambda: read.growth(memory._engine, unit=unit, limit=SPANS))
         return spans, await memory.aio.stats()
 
@@ -59,7 +59,7 @@ def recall_times(visit: Visit) -> list[float]:
 
 
 def by_steps(times: Sequence[float]) -> list[tuple[str, int]]:
-    """How many of some times are below each step, and above the one before."""
+    """Count the times that are below each step, and above the one before."""
     if not times:
         return []
     counts = [

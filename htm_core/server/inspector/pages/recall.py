@@ -32,7 +32,7 @@ LONGEST = 1_200  # characters of a hit that are shown around its passage
 
 @dataclass(frozen=True, slots=True)
 class BenchSetting:
-    """How one column of the bench recalls."""
+    """Settings of one column of the bench."""
 
     mode: Mode
     scope: Scope
@@ -48,7 +48,7 @@ class BenchSetting:
 
     @property
     def filters(self) -> bool:
-        """Whether it leaves out what an open question would find."""
+        """True if it leaves out what an open question would find."""
         given = (self.session, self.robot, self.tags, self.timeframe, self.as_of)
         return any(each is not None for each in given) or self.min_score > 0
 
@@ -72,7 +72,7 @@ class BenchSetting:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one signal added to a score, or took away, and where its bar begins and how long it is, in thousandths."""
+    """One signal's part of a score: what it added or took away, where its bar begins and how long it is, in thousandths."""
 
     name: str
     value: float
@@ -101,7 +101,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class BenchResult:
-    """What one setting has found, what its filters left out, and what a model would be given of it."""
+    """The result of one setting: its hits, what its filters left out, and what a model would be given of it."""
 
     recall: Recall
     hits: tuple[ExplainedHit, ...]

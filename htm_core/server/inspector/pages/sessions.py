@@ -45,7 +45,7 @@ def sessions_in(said: Sequence[Mention]) -> list[SessionRow]:
 
 
 async def timeline(visit: Visit) -> Response:
-    """What was said, oldest first: the latest page, or the one before or after a message. With what each turn did."""
+    """Show what was said, oldest first: the latest page, or the one before or after a message. With what each turn did."""
     query = visit.query
     before, after = query.get("before"), None if "before" in query else query.get("after")
     is_all = "forgotten" in query
