@@ -37,15 +37,15 @@ class Access:
     async def identify(self, scope: Scope) -> Identity:
         """Whose memories a request is about; raises `Problem` for one that is nobody's."""
         self.refuse_browsers(scope)
-        given = header(scope, "authorization")
-        if given is None:
+        authorization = header(scope, "authorization")
+        if authorization is None:
             if self._settings.anonymous is not None:
                 return self._settings.anonymous
             raise Problem(
                 "unauthorized", "expected the header Authorization: Bearer TOKEN, got none; htm tokens create makes a token",
                 headers={"WWW-Authenticate": CHALLENGE},
             )  # fmt: skip
-        kind, _, secret = given.partition(" ")
+        kind, _, secret = authorization.partition(" ")
         if kind.lower() != "bearer":
             raise _not_valid()
         return await self.of_secret(secret.strip())
@@ -60,21 +60,21 @@ class Access:
             return known[1]
         loop = asyncio.get_running_loop()
         async with self._lookups:
-            found = await loop.run_in_executor(self._executor(), lambda: tokens.find(self._database(), secret))
-        if found is None:
+            token = await loop.run_in_executor(self._executor(), lambda: tokens.find(self._database(), secret))
+        if token is None:
             self._known.pop(digest, None)
             raise _not_valid()
         identity = Identity(
-            tenant=found.tenant,
-            user=found.user,
-            robot=found.robot,
-            scopes=frozenset(found.scopes),
-            token_id=found.id,
-            token_name=found.name,
+            tenant=token.tenant,
+            user=token.user,
+            robot=token.robot,
+            scopes=frozenset(token.scopes),
+            token_id=token.id,
+            token_name=token.name,
         )
         until = self._clock() + self._settings.token_cache
-        if found.expires_at is not None:
-            until = min(until, self._clock() + found.expires_at.timestamp() - time.time())
+        if token.expires_at is not None:
+            until = min(until, self._clock() + token.expires_at.timestamp() - time.time())
         self._known[digest] = (until, identity)
         self._known.move_to_end(digest)
         while len(self._known) > MOST_KNOWN:

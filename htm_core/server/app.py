@@ -105,9 +105,9 @@ class Application:
     async def _live(self, receive: Receive, send: Send) -> None:
         async with AsyncExitStack() as stack:
             await receive()
-            for each in self._mounted:
-                if each.lifespan is not None:
-                    await stack.enter_async_context(each.lifespan())
+            for mount in self._mounted:
+                if mount.lifespan is not None:
+                    await stack.enter_async_context(mount.lifespan())
             await send({"type": "lifespan.startup.complete"})
             await receive()
             self.drain()
@@ -115,8 +115,8 @@ class Application:
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        given = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"x-request-id"), "")
-        request_id = given if _ID.fullmatch(given) else uuid.uuid4().hex
+        supplied = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"x-request-id"), "")
+        request_id = supplied if _ID.fullmatch(supplied) else uuid.uuid4().hex
         scope.setdefault("raw_path", scope["path"].encode())
         began, status = time.perf_counter(), 0
 
@@ -143,8 +143,8 @@ class Application:
             where = "".join(traceback.format_tb(error.__traceback__))
             _log.error("request %s failed: %s\n%s", request_id, type(error).__name__, where)
             if not status:
-                said = "the server has failed; its log has the request's id"
-                await problem_answer(Problem("internal_error", said), request_id).send(sent)
+                detail = "the server has failed; its log has the request's id"
+                await problem_answer(Problem("internal_error", detail), request_id).send(sent)
         finally:
             what = scope.get("htm.route", "-")
             who = scope.get("htm.identity")
@@ -230,8 +230,8 @@ class Application:
             async with asyncio.timeout(READY_WITHIN):
                 await look
         except HTMError as error:
-            found = problem_of(error)
-            return Problem(found.code, "the database is not ready", status=503, headers={"Retry-After": "1"})
+            problem = problem_of(error)
+            return Problem(problem.code, "the database is not ready", status=503, headers={"Retry-After": "1"})
         except TimeoutError:
             return Problem("database_unavailable", "the database gives no answer", status=503)
         return None

@@ -69,9 +69,9 @@ class Stream:
 
 
 def _written(id: str, event: Event) -> bytes:
-    said = {"name": event.name, "at": event.at.isoformat(), "data": dict(event.data)}
+    body = {"name": event.name, "at": event.at.isoformat(), "data": dict(event.data)}
     name = "".join(letter for letter in event.name if letter.isprintable())
-    return f"id: {id}\nevent: {name}\ndata: {json.dumps(said, allow_nan=False)}\n\n".encode()
+    return f"id: {id}\nevent: {name}\ndata: {json.dumps(body, allow_nan=False)}\n\n".encode()
 
 
 class Events:
@@ -116,8 +116,8 @@ class Events:
         with self._lock:
             self._closed = True
             streams = [each for readers in self._streams.values() for each in readers]
-        for each in streams:
-            each.close()
+        for stream in streams:
+            stream.close()
 
     async def serve(
         self, identity: Identity, last_id: str | None, receive: Receive, send: Send, *, is_valid: Callable[[], Awaitable[bool]]

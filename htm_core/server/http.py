@@ -49,10 +49,10 @@ def problem_answer(problem: Problem, request_id: str) -> Answer:
 def header(scope: Scope, name: str) -> str | None:
     """A header that may be there once; raises `Problem` for two, of which somebody in between may have read the other."""
     wanted = name.lower().encode("latin-1")
-    found = [value for each, value in scope["headers"] if each.lower() == wanted]
-    if len(found) > 1:
-        raise Problem("bad_request", f"expected the header {name} at most once, got it {len(found)} times")
-    return found[0].decode("latin-1") if found else None
+    values = [value for each, value in scope["headers"] if each.lower() == wanted]
+    if len(values) > 1:
+        raise Problem("bad_request", f"expected the header {name} at most once, got it {len(values)} times")
+    return values[0].decode("latin-1") if values else None
 
 
 async def read_body(scope: Scope, receive: Receive, *, most: int, timeout: float) -> bytes:

@@ -67,8 +67,8 @@ def described() -> dict[str, Any]:
         ("/ready", "The database answers, and its schema is current."),
     ):
         ok = {"type": "object", "properties": {"status": {"const": "ok"}}, "required": ["status"]}
-        said = {"description": what, "content": {"application/json": {"schema": ok}}}
-        answer = {"200": said, "503": _problem("It does not.")}
+        response = {"description": what, "content": {"application/json": {"schema": ok}}}
+        answer = {"200": response, "503": _problem("It does not.")}
         paths[path] = {"get": {"operationId": path[1:], "summary": what, "security": [], "responses": answer}}
     return {
         "openapi": "3.1.0",
@@ -96,9 +96,9 @@ def _schemas() -> tuple[dict[Key, dict[str, Any]], dict[str, Any]]:
         name = operation(route)
         if any(each.where == "body" for each in wire.parameters(route)):
             inputs.append(((name, "body"), "validation", TypeAdapter(wire.model(route, "body"))))
-        for each in wire.parameters(route):
-            if each.where != "body":
-                inputs.append(((name, each.name), "validation", TypeAdapter(each.type)))
+        for parameter in wire.parameters(route):
+            if parameter.where != "body":
+                inputs.append(((name, parameter.name), "validation", TypeAdapter(parameter.type)))
         if wire.answer_type(route) is not type(None):
             inputs.append(((name, "answer"), "serialization", TypeAdapter(wire.answer_type(route))))
     made, rest = TypeAdapter.json_schemas(inputs, by_alias=True, ref_template=REFERENCE)
@@ -131,16 +131,16 @@ def _operation(route: Route, schemas: dict[Key, dict[str, Any]]) -> dict[str, An
 
 def _parameters(route: Route, schemas: dict[Key, dict[str, Any]]) -> list[dict[str, Any]]:
     made = []
-    for each in wire.parameters(route):
-        if each.where == "body":
+    for parameter in wire.parameters(route):
+        if parameter.where == "body":
             continue
-        said: dict[str, Any] = {"name": each.name, "in": each.where, "required": each.is_required}
-        schema = schemas[operation(route), each.name]
-        if each.is_json:
-            said["content"] = {"application/json": {"schema": schema}}
+        entry: dict[str, Any] = {"name": parameter.name, "in": parameter.where, "required": parameter.is_required}
+        schema = schemas[operation(route), parameter.name]
+        if parameter.is_json:
+            entry["content"] = {"application/json": {"schema": schema}}
         else:
-            said["schema"] = schema | ({} if each.is_required else {"default": wire.jsonable(each.default)})
-        made.append(said)
+            entry["schema"] = schema | ({} if parameter.is_required else {"default": wire.jsonable(parameter.default)})
+        made.append(entry)
     return made
 
 
@@ -178,11 +178,11 @@ def _problem(what: str) -> dict[str, Any]:
 
 
 def _events() -> dict[str, Any]:
-    said = "What happens to the memories of the token's tenant and user in this process, as server-sent events."
+    summary = "What happens to the memories of the token's tenant and user in this process, as server-sent events."
     content = {"text/event-stream": {"schema": {"type": "string"}}}
     return {
         "operationId": "events",
-        "summary": said,
+        "summary": summary,
         "security": [{"token": ["read"]}],
-        "responses": {"200": {"description": said, "content": content}, "default": _problem("A problem.")},
+        "responses": {"200": {"description": summary, "content": content}, "default": _problem("A problem.")},
     }

@@ -37,17 +37,17 @@ class Verbs:
         """The route of a request; raises `Problem` where there is none."""
         raw: bytes = scope["raw_path"]
         try:
-            found = find(scope["method"], raw)
+            match = find(scope["method"], raw)
         except ValueError:
             raise Problem("bad_request", "expected a path in UTF-8, got other bytes") from None
-        if found.route is None and found.methods:
+        if match.route is None and match.methods:
             raise Problem(
-                "method_not_allowed", f"expected {' or '.join(found.methods)} of this path, got {scope['method']!r:.40}",
-                headers={"Allow": ", ".join(found.methods)},
+                "method_not_allowed", f"expected {' or '.join(match.methods)} of this path, got {scope['method']!r:.40}",
+                headers={"Allow": ", ".join(match.methods)},
             )  # fmt: skip
-        if found.route is None:
+        if match.route is None:
             raise Problem("no_such_path", f"expected a path of /openapi.json, got {raw.decode('latin-1')!r:.80}")
-        return found
+        return match
 
     async def serve(self, match: FoundRoute, identity: Identity, scope: Scope, receive: Receive) -> Answer:
         """Answer a request; raises `Problem` and `HTMError`."""
@@ -56,16 +56,16 @@ class Verbs:
         require(identity, route.scope)
         whose = _whose(scope, identity)
         body = await self._body(route, scope, receive)
-        given = await self.memories.aside(lambda: _arguments(route, match.values, scope, body), size=len(body))
-        _refuse_others(route, identity, given)
-        expected = _expected_version(route, scope, given)
+        arguments = await self.memories.aside(lambda: _arguments(route, match.values, scope, body), size=len(body))
+        _refuse_others(route, identity, arguments)
+        expected = _expected_version(route, scope, arguments)
         request = kept_request(scope, route, identity, body)
         if request is not None:
-            given = with_ids(route, given, request)
+            arguments = with_ids(route, arguments, request)
 
         async def work() -> Answer:
             async with self.memories.of(whose) as memory:
-                return await _answer(route, memory, given, scope, expected)
+                return await _answer(route, memory, arguments, scope, expected)
 
         return await work() if request is None else await self.kept.once(request, work)
 
@@ -94,13 +94,13 @@ def _whose(scope: Scope, identity: Identity) -> Whose:
 
 def _name(scope: Scope, name: str) -> str | None:
     """A name in a header, percent-encoded where it is not plain ASCII."""
-    given = header(scope, name)
-    if not given:
+    value = header(scope, name)
+    if not value:
         return None
     try:
-        return unquote_to_bytes(given.encode("latin-1")).decode("utf-8")
+        return unquote_to_bytes(value.encode("latin-1")).decode("utf-8")
     except ValueError:
-        raise Problem("bad_request", f"expected {name} to be percent-encoded UTF-8, got {given!r:.60}") from None
+        raise Problem("bad_request", f"expected {name} to be percent-encoded UTF-8, got {value!r:.60}") from None
 
 
 def _arguments(route: Route, in_path: Mapping[str, str], scope: Scope, body: bytes) -> dict[str, Any]:
@@ -113,10 +113,10 @@ def _arguments(route: Route, in_path: Mapping[str, str], scope: Scope, body: byt
             return {**wire.read_body(route, body), **in_path}
         return {**wire.read_query(route, query), **in_path}
     except ValidationError as error:
-        said, parts = wire.explain(error)
+        detail, parts = wire.explain(error)
         if error.errors(include_url=False, include_context=False)[0]["type"] == "json_invalid":
-            raise Problem("bad_request", said) from None
-        raise Problem("invalid_input", said, status=422, more={"errors": parts}) from None
+            raise Problem("bad_request", detail) from None
+        raise Problem("invalid_input", detail, status=422, more={"errors": parts}) from None
 
 
 def _query(scope: Scope) -> dict[str, list[str]]:
@@ -133,15 +133,15 @@ def _query(scope: Scope) -> dict[str, list[str]]:
     return query
 
 
-def _refuse_others(route: Route, identity: Identity, given: Mapping[str, Any]) -> None:
+def _refuse_others(route: Route, identity: Identity, arguments: Mapping[str, Any]) -> None:
     """Require an administrator for what concerns others than the token's user."""
-    if given.get("scope") == "tenant":
+    if arguments.get("scope") == "tenant":
         require(identity, "admin", why=' for scope="tenant"')
-    if given.get("user") not in (None, identity.user):
+    if arguments.get("user") not in (None, identity.user):
         require(identity, "admin", why=f" for {route.verb} of another user")
 
 
-def _expected_version(route: Route, scope: Scope, given: Mapping[str, Any]) -> int | str | None:
+def _expected_version(route: Route, scope: Scope, arguments: Mapping[str, Any]) -> int | str | None:
     """The version of If-Match, 0 for "If-None-Match: *", "*" for any that there is; None without a condition."""
     match, none_match = header(scope, "if-match"), header(scope, "if-none-match")
     if match is None and (none_match is None or route.method == "GET"):
@@ -150,7 +150,7 @@ def _expected_version(route: Route, scope: Scope, given: Mapping[str, Any]) -> i
         raise Problem("bad_request", "expected no If-Match or If-None-Match here; PUT /v1/keys/{key} understands them")
     if match is not None and none_match is not None:
         raise Problem("bad_request", "expected If-Match or If-None-Match, got both")
-    if given.get("if_version") is not None:
+    if arguments.get("if_version") is not None:
         raise Problem("bad_request", "expected If-Match or if_version in the body, got both")
     if none_match is not None:
         if none_match.strip() != "*":
@@ -166,34 +166,34 @@ def _expected_version(route: Route, scope: Scope, given: Mapping[str, Any]) -> i
 
 
 async def _answer(
-    route: Route, memory: Memory, given: dict[str, Any], scope: Scope, expected: int | str | None
+    route: Route, memory: Memory, arguments: dict[str, Any], scope: Scope, expected: int | str | None
 ) -> Answer:
     if expected == "*":
         try:
-            expected = (await memory.aio.get(given["key"])).version
+            expected = (await memory.aio.get(arguments["key"])).version
         except NotFound:
             raise Problem(
                 "precondition_failed", "expected the key to have a value, as If-Match: * says, got none"
             ) from None
     if expected is not None:
-        given = {**given, "if_version": expected}
+        arguments = {**arguments, "if_version": expected}
     if route.verb == "flush":
-        given = {**given, "timeout": min(given.get("timeout") or FLUSH_AT_ONCE, FLUSH_AT_ONCE)}
-    value = await _call(route, memory, given)
+        arguments = {**arguments, "timeout": min(arguments.get("timeout") or FLUSH_AT_ONCE, FLUSH_AT_ONCE)}
+    value = await _call(route, memory, arguments)
     if isinstance(value, Conflict):
         raise _conflict(value, by_header=expected is not None)
     if value is None:
         return Answer(status=204)
-    headers = {"content-type": JSON} | _links(route, given, scope, value)
+    headers = {"content-type": JSON} | _links(route, arguments, scope, value)
     if route.is_key and isinstance(value, Node) and value.version is not None:
         headers["ETag"] = f'"{value.version}"'
     return Answer(body=wire.write_answer(route, value), headers=headers)
 
 
-async def _call(route: Route, memory: Memory, given: Mapping[str, Any]) -> Any:
+async def _call(route: Route, memory: Memory, arguments: Mapping[str, Any]) -> Any:
     """Call a verb on the memory's threads, within its time; raises `Problem` that names the argument that it refuses."""
     handle, _, name = route.verb.rpartition(".")
-    values = dict(given)
+    values = dict(arguments)
     twin: Any = memory.aio
     if handle == "log":
         twin = twin.log(values.pop("session"))
@@ -223,16 +223,16 @@ def _conflict(conflict: Conflict, *, by_header: bool) -> Problem:
     )
 
 
-def _links(route: Route, given: Mapping[str, Any], scope: Scope, value: Any) -> dict[str, str]:
+def _links(route: Route, arguments: Mapping[str, Any], scope: Scope, value: Any) -> dict[str, str]:
     """The address of the next page, where the answer is as long as was asked for."""
     if route.page is None or not isinstance(value, Sequence):
         return {}
     default = next(each.default for each in wire.parameters(route) if each.name == "limit")
-    if not value or len(value) < given.get("limit", default):
+    if not value or len(value) < arguments.get("limit", default):
         return {}
     onward, name = value[-1], route.page
     if route.goes_back:
-        name = "after" if given.get("after") is not None else "before"
+        name = "after" if arguments.get("after") is not None else "before"
         onward = value[-1] if name == "after" else value[0]
     kept = [(each, text) for each, texts in _query(scope).items() for text in texts if each not in (route.page, name)]
     query = urlencode([*kept, (name, onward.id)])

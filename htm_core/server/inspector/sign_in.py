@@ -24,9 +24,9 @@ def new_secret() -> str:
     return secrets.token_urlsafe(32)
 
 
-def is_same(given: str | None, expected: str | None) -> bool:
+def is_same(secret: str | None, expected: str | None) -> bool:
     """True if two secrets are the same, in a time that does not tell where they differ."""
-    return bool(given and expected) and hmac.compare_digest((given or "").encode(), (expected or "").encode())
+    return bool(secret and expected) and hmac.compare_digest((secret or "").encode(), (expected or "").encode())
 
 
 @dataclass(slots=True, kw_only=True)
@@ -79,22 +79,22 @@ class SignIns:
 
     async def find(self, cookie: str | None) -> SignedIn | None:
         """Who a cookie is of, as long as the token is valid; None for nobody."""
-        found = self._known.get(cookie) if cookie else None
-        if found is None or cookie is None:
+        signed_in = self._known.get(cookie) if cookie else None
+        if signed_in is None or cookie is None:
             return None
         now = self._clock()
-        if now - found.used > IDLE or now - found.began > LONGEST:
+        if now - signed_in.used > IDLE or now - signed_in.began > LONGEST:
             self.end(cookie)
             return None
-        if found.secret is not None:
+        if signed_in.secret is not None:
             try:
-                found.identity = await self._access.of_secret(found.secret)
+                signed_in.identity = await self._access.of_secret(signed_in.secret)
             except Problem:
                 self.end(cookie)
                 return None
-        found.used = now
+        signed_in.used = now
         self._known.move_to_end(cookie)
-        return found
+        return signed_in
 
     def end(self, cookie: str | None) -> None:
         """Sign out."""

@@ -105,5 +105,5 @@ class Visit:
 
 def address(base: str, path: str, /, **fields: Any) -> str:
     """The address of a page below `base`; fields that are None or empty are left out."""
-    given = {name: value for name, value in fields.items() if value not in (None, "")}
-    return quote(f"{base}{path}", safe="/:") + (f"?{urlencode(given)}" if given else "")
+    present = {name: value for name, value in fields.items() if value not in (None, "")}
+    return quote(f"{base}{path}", safe="/:") + (f"?{urlencode(present)}" if present else "")

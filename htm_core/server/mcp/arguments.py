@@ -155,12 +155,12 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def without_unknown(arguments: type[Arguments], given: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def without_unknown(arguments: type[Arguments], values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The arguments without those that a tool does not have and that decide nothing, and the note that says so."""
     fields = arguments.model_fields
-    ignored = [name for name in given if name not in fields and not _says_whose(name)]
+    ignored = [name for name in values if name not in fields and not _says_whose(name)]
     names = ", ".join(f"{name!a:.{SHOWN}}" for name in ignored[:MOST_UNKNOWN])
-    kept = {name: value for name, value in given.items() if name in fields or _says_whose(name)}
+    kept = {name: value for name, value in values.items() if name in fields or _says_whose(name)}
     return kept, [f"(Ignored: {names}. The arguments are {', '.join(fields)}.)"] if ignored else []
 
 
@@ -169,20 +169,20 @@ def _says_whose(name: str) -> bool:
     return bare == "session" or bare.removesuffix("id").removesuffix("name") in WHOSE
 
 
-def read_arguments(tool: str, arguments: type[Arguments], given: dict[str, Any]) -> Any:
+def read_arguments(tool: str, arguments: type[Arguments], values: dict[str, Any]) -> Any:
     """The arguments as a tool takes them; raises `InvalidInput` that names each that is wrong.
 
     What stands for nothing, such as null or "null", is as if it was not there, where it may be left out: so it is under a name that
     the tool does not have.
     """
     fields = arguments.model_fields
-    if len(given) > len(fields) + MOST_UNKNOWN:  # each would be described
+    if len(values) > len(fields) + MOST_UNKNOWN:  # each would be described
         raise InvalidInput(
-            f"expected the arguments of {tool} ({', '.join(fields)}), got {len(given):,}; send these only"
+            f"expected the arguments of {tool} ({', '.join(fields)}), got {len(values):,}; send these only"
         )
     meant = {
         name: value
-        for name, value in given.items()
+        for name, value in values.items()
         if not is_nothing(value) or (name in fields and fields[name].is_required())
     }
     try:

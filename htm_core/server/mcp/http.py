@@ -92,8 +92,8 @@ class _Endpoint:
             more = came[-1].get("more_body", False)
         refused = None if more else await refusal(bytes(body), broken=False)
         if refused is not None:
-            said = refused.model_dump_json(by_alias=True).encode()
-            await Answer(status=413, body=said, headers={"content-type": JSON}).send(send)
+            content = refused.model_dump_json(by_alias=True).encode()
+            await Answer(status=413, body=content, headers={"content-type": JSON}).send(send)
             return
 
         async def again() -> Message:

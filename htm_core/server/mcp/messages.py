@@ -28,17 +28,17 @@ async def refusal(message: str | bytes, *, broken: bool) -> types.JSONRPCError |
 
 def _refusal(message: str | bytes, *, broken: bool) -> types.JSONRPCError | None:
     try:
-        given = from_json(message)
+        parsed = from_json(message)
     except ValueError as error:
         return _of_broken(message, error) if broken else None
-    id = _id_of(given)
-    if _has_many_values(given):
+    id = _id_of(parsed)
+    if _has_many_values(parsed):
         return _error(
             types.INVALID_REQUEST,
             f"expected at most {MOST_VALUES:,} values in a message, got more; send less at once",
             id,
         )
-    if not broken or _is_message(given, id):
+    if not broken or _is_message(parsed, id):
         return None
     return _error(
         types.INVALID_REQUEST,
@@ -47,13 +47,13 @@ def _refusal(message: str | bytes, *, broken: bool) -> types.JSONRPCError | None
     )
 
 
-def _is_message(given: Any, id: str | int | None) -> bool:
+def _is_message(message: Any, id: str | int | None) -> bool:
     """True if it is a message; a request whose id is of another kind would be taken for a notification."""
     try:
-        types.jsonrpc_message_adapter.validate_python(given, by_name=False)
+        types.jsonrpc_message_adapter.validate_python(message, by_name=False)
     except ValueError:
         return False
-    return "method" not in given or "id" not in given or id is not None
+    return "method" not in message or "id" not in message or id is not None
 
 
 def _of_broken(message: str | bytes, error: ValueError) -> types.JSONRPCError | None:
@@ -61,22 +61,22 @@ def _of_broken(message: str | bytes, error: ValueError) -> types.JSONRPCError | 
     if not message.strip():
         return None
     try:
-        given = json.loads(message)  # it also takes half of a character
+        parsed = json.loads(message)  # it also takes half of a character
     except (ValueError, RecursionError):
         return _error(types.PARSE_ERROR, f"expected JSON in one line, got something else: {error}", None)
-    return _error(types.INVALID_PARAMS, UNREADABLE, _id_of(given))
+    return _error(types.INVALID_PARAMS, UNREADABLE, _id_of(parsed))
 
 
-def _id_of(given: Any) -> str | int | None:
-    id = given.get("id") if isinstance(given, Mapping) else None
+def _id_of(message: Any) -> str | int | None:
+    id = message.get("id") if isinstance(message, Mapping) else None
     return id if isinstance(id, str | int) and not isinstance(id, bool) else None
 
 
-def _has_many_values(given: Any) -> bool:
-    left, seen = [given], 0
+def _has_many_values(message: Any) -> bool:
+    left, seen = [message], 0
     while left:
-        each = left.pop()
-        inner = each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+        value = left.pop()
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
         seen += len(inner)
         if seen > MOST_VALUES:
             return True
@@ -84,5 +84,5 @@ def _has_many_values(given: Any) -> bool:
     return False
 
 
-def _error(code: int, said: str, id: str | int | None) -> types.JSONRPCError:
-    return types.JSONRPCError(jsonrpc="2.0", id=id, error=types.ErrorData(code=code, message=said))
+def _error(code: int, message: str, id: str | int | None) -> types.JSONRPCError:
+    return types.JSONRPCError(jsonrpc="2.0", id=id, error=types.ErrorData(code=code, message=message))

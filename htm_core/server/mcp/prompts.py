@@ -18,10 +18,10 @@ WAKE_UP = Prompt(
 NOTHING = "Nothing is remembered yet. Use the tool remember for what should be known in later conversations."
 
 
-def text_of(name: str, given: Mapping[str, str], memory: Callable[[], Memory], *, budget: int) -> str:
+def text_of(name: str, arguments: Mapping[str, str], memory: Callable[[], Memory], *, budget: int) -> str:
     """The text of a prompt; raises `InvalidInput` for an unknown one."""
     if name != WAKE_UP.name:
         raise InvalidInput(f"expected the prompt {WAKE_UP.name}, got {name!a:.80}")
-    if unknown := given.keys() - {"topic"}:
+    if unknown := arguments.keys() - {"topic"}:
         raise InvalidInput(f"expected the argument topic or none, got {sorted(unknown)!a:.80}")
-    return wake_text(memory(), budget=budget, topic=given.get("topic") or None) or NOTHING
+    return wake_text(memory(), budget=budget, topic=arguments.get("topic") or None) or NOTHING

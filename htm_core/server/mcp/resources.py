@@ -39,10 +39,10 @@ TEMPLATES = [
 
 def listed(memory: Memory, *, after: str | None) -> tuple[list[Resource], str | None]:
     """A page of what there is, and where the next begins: the profile, rooms and files by name, and sessions, the latest first."""
-    found = [Resource(uri=PROFILE, name="profile", title="What is known of the user", mime_type=MIME)]
-    found += [_resource("rooms", each.name, f"Room {each.name}") for each in Palace(memory).rooms()]
-    found += [_resource("files", each.path, each.path) for each in memory.files()]
-    found += [
+    entries = [Resource(uri=PROFILE, name="profile", title="What is known of the user", mime_type=MIME)]
+    entries += [_resource("rooms", each.name, f"Room {each.name}") for each in Palace(memory).rooms()]
+    entries += [_resource("files", each.path, each.path) for each in memory.files()]
+    entries += [
         _resource("sessions", name, f"Conversation of {at:%Y-%m-%d}: {name}")
         for name, at in sessions_of(memory, limit=SESSIONS)
     ]
@@ -51,8 +51,8 @@ def listed(memory: Memory, *, after: str | None) -> tuple[list[Resource], str | 
         if not after.isdecimal() or not after.isascii() or len(after) > 12:
             raise InvalidInput(f"expected the cursor of an earlier page, got {after!a:.80}; leave it out for the first")
         start = int(after)
-    page = list(islice(found, start, start + PAGE))
-    return page, str(start + PAGE) if len(found) > start + PAGE else None
+    page = list(islice(entries, start, start + PAGE))
+    return page, str(start + PAGE) if len(entries) > start + PAGE else None
 
 
 def read(memory: Memory, uri: str, *, budget: int) -> str:
@@ -68,10 +68,10 @@ def read(memory: Memory, uri: str, *, budget: int) -> str:
 
 
 def _session(memory: Memory, name: str, budget: int) -> str:
-    said = memory.timeline(session=name, limit=MOST)
-    if not said:
+    mentions = memory.timeline(session=name, limit=MOST)
+    if not mentions:
         raise NotFound(f"expected a session in which something was said, got {name!a:.200}; resources/list has them")
-    return _filled(memory, said_lines(reversed(said), longest=CUT), budget, lambda lines: lines[::-1])
+    return _filled(memory, said_lines(reversed(mentions), longest=CUT), budget, lambda lines: lines[::-1])
 
 
 def _room(memory: Memory, name: str, budget: int) -> str:
@@ -86,8 +86,8 @@ def _room(memory: Memory, name: str, budget: int) -> str:
 
 
 def _file(memory: Memory, path: str, budget: int) -> str:
-    said = file_chunks(memory, path)
-    entries = [AnswerLine(each.node_id or each.id, indented(each.content, by=4)) for each in said]
+    chunks = file_chunks(memory, path)
+    entries = [AnswerLine(each.node_id or each.id, indented(each.content, by=4)) for each in chunks]
     return _filled(memory, entries, budget, list)
 
 

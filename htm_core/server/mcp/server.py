@@ -77,10 +77,10 @@ def build_server(
         def answer() -> list[str]:
             """Return the answer, found in a thread, and what was left out of the arguments."""
             tool = tool_of(params.name, tools(request))
-            given, notes = params.arguments or {}, list[str]()
+            arguments, notes = params.arguments or {}, list[str]()
             if ignore_unknown:
-                given, notes = without_unknown(tool.arguments, given)
-            return [tool.answer(memory_for(request.request), given, budget=budget), *notes]
+                arguments, notes = without_unknown(tool.arguments, arguments)
+            return [tool.answer(memory_for(request.request), arguments, budget=budget), *notes]
 
         try:
             return _result(*await _in_thread(answer))
@@ -96,8 +96,8 @@ def build_server(
     ) -> types.ListResourcesResult:
         """A page of what there is to read."""
         after = params.cursor if params else None
-        found, cursor = await _asked(lambda: resources.listed(memory_for(request.request), after=after))
-        return types.ListResourcesResult(resources=found, next_cursor=cursor)
+        page, cursor = await _asked(lambda: resources.listed(memory_for(request.request), after=after))
+        return types.ListResourcesResult(resources=page, next_cursor=cursor)
 
     async def list_templates(_request: Request, _params: Any) -> types.ListResourceTemplatesResult:
         """The forms of addresses."""
@@ -116,9 +116,9 @@ def build_server(
 
     async def get_prompt(request: Request, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         """The text of the prompt."""
-        given = params.arguments or {}
+        arguments = params.arguments or {}
         text = await _asked(
-            lambda: prompts.text_of(params.name, given, lambda: memory_for(request.request), budget=budget)
+            lambda: prompts.text_of(params.name, arguments, lambda: memory_for(request.request), budget=budget)
         )
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=sayable(text)))
         return types.GetPromptResult(description=prompts.WAKE_UP.description, messages=[message])

@@ -46,17 +46,17 @@ def address_of(hit: Hit) -> str:
     return uri_of("memories", hit.node.id)
 
 
-def title_of(said: Mention | None, words: str) -> str:
+def title_of(mention: Mention | None, words: str) -> str:
     """Who said it and when, and how it begins, in one line and in a fence."""
     begins = one_line(excerpt(words, "", longest=TITLE))
-    about = _about(said)
+    about = _about(mention)
     return Fence(TAG, new_token()).enclose_inline(f"({source(about)}) {begins}" if about else begins)
 
 
 def memory_text(memory: Memory, node: Node, words: str) -> dict[str, Any]:
     """A memory as fetch answers it; its words are escaped, in a fence, and after a warning."""
-    said = shown_mention(mentions_of(memory, node))
-    about = _about(said)
+    mention = shown_mention(mentions_of(memory, node))
+    about = _about(mention)
     text = Fence(TAG, new_token()).enclose(WARNING, f"[{label(about) or 'noted'}]", indented(words, by=4))
     metadata: dict[str, Any] = {
         "created_at": node.created_at.isoformat(), "importance": node.importance,
@@ -64,14 +64,14 @@ def memory_text(memory: Memory, node: Node, words: str) -> dict[str, Any]:
     }  # fmt: skip
     if node.version is not None:
         metadata["version"] = node.version
-    if said is not None:
+    if mention is not None:
         metadata |= {
-            "source": said.source, "role": said.role, "name": _name(said.name), "session": _name(said.session),
-            "said_at": said.at.isoformat(), "trust": said.trust,
+            "source": mention.source, "role": mention.role, "name": _name(mention.name), "session": _name(mention.session),
+            "said_at": mention.at.isoformat(), "trust": mention.trust,
         }  # fmt: skip
     return {
         "id": node.id,
-        "title": title_of(said, words),
+        "title": title_of(mention, words),
         "text": text,
         "url": uri_of("memories", node.id),
         "metadata": metadata,
@@ -85,6 +85,8 @@ def _name(name: str | None) -> str | None:
     return Fence(TAG, new_token()).enclose_inline(one_line(name))
 
 
-def _about(said: Mention | None) -> str:
+def _about(mention: Mention | None) -> str:
     """When and by whom, not escaped."""
-    return "" if said is None else label_of(said.at.date().isoformat(), origin_of(said).words() or "noted") or ""
+    return (
+        "" if mention is None else label_of(mention.at.date().isoformat(), origin_of(mention).words() or "noted") or ""
+    )

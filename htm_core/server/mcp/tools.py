@@ -54,89 +54,87 @@ class Served:
             input_schema=arguments.schema_of(self.arguments), annotations=hints,
         )  # fmt: skip
 
-    def answer(self, memory: Memory, given: dict[str, Any], *, budget: int) -> str:
+    def answer(self, memory: Memory, values: dict[str, Any], *, budget: int) -> str:
         """Return the answer; raises `HTMError`."""
-        read = arguments.read_arguments(self.name, self.arguments, given)
+        read = arguments.read_arguments(self.name, self.arguments, values)
         return self.run(memory, read, getattr(read, "budget", None) or budget)
 
 
-def remember(memory: Memory, given: arguments.RememberArguments, _budget: int) -> str:
+def remember(memory: Memory, args: arguments.RememberArguments, _budget: int) -> str:
     """Keep a fact, as the assistant's word, or as the user's as the assistant tells it."""
-    if given.role == "user":
-        node = memory.remember(
-            given.content, importance=given.importance, tags=given.tags or (), role="user", trust=TOLD
-        )
+    if args.role == "user":
+        node = memory.remember(args.content, importance=args.importance, tags=args.tags or (), role="user", trust=TOLD)
     else:
-        node = memory.remember(given.content, importance=given.importance, tags=given.tags or (), source="assistant")
+        node = memory.remember(args.content, importance=args.importance, tags=args.tags or (), source="assistant")
     return tool_replies.remembered(node)
 
 
-def recall(memory: Memory, given: arguments.RecallArguments, budget: int) -> str:
+def recall(memory: Memory, args: arguments.RecallArguments, budget: int) -> str:
     """List what is remembered, in lines with ids, within the budget."""
-    found = recall_or_overview(
+    recalled = recall_or_overview(
         memory,
-        given.query,
-        choices=check_choices(limit=given.limit, timeframe=given.timeframe, tags=given.tags),
+        args.query,
+        choices=check_choices(limit=args.limit, timeframe=args.timeframe, tags=args.tags),
         scope=scope_of(memory),
-        limit=given.limit,
+        limit=args.limit,
         min_score=0.0,
     )
-    if not found or isinstance(found, Overview):
-        text = tool_replies.recall_reply(memory, found, budget=budget)
-        if not found or token_counter(memory)(text) <= budget:
+    if not recalled or isinstance(recalled, Overview):
+        text = tool_replies.recall_reply(memory, recalled, budget=budget)
+        if not recalled or token_counter(memory)(text) <= budget:
             return text
-    notes = tool_replies.notes_of(found)
+    notes = tool_replies.notes_of(recalled)
 
     def build(lines: Sequence[str], note: str) -> str:
         """The whole answer."""
         return "\n".join(filter(None, [said_text(lines), *notes, note]))
 
-    entries = [AnswerLine(hit.node.id, tool_replies.line_of(hit), tokens=hit.node.tokens) for hit in found]
+    entries = [AnswerLine(hit.node.id, tool_replies.line_of(hit), tokens=hit.node.tokens) for hit in recalled]
     advice = "Fetch one by its id, or ask again with a larger budget."
     return fill(entries, budget=budget, count=token_counter(memory), build=build, advice=advice)
 
 
-def search(memory: Memory, given: arguments.SearchArguments, _budget: int) -> str:
+def search(memory: Memory, args: arguments.SearchArguments, _budget: int) -> str:
     """The ids, titles and addresses of what is remembered, as ChatGPT wants them."""
-    found = memory.recall(given.query, limit=FOUND, hold=False)
+    recalled = memory.recall(args.query, limit=FOUND, hold=False)
     results = [
-        {"id": hit.node.id, "title": title_of(said_by(hit), hit.content), "url": address_of(hit)} for hit in found
+        {"id": hit.node.id, "title": title_of(said_by(hit), hit.content), "url": address_of(hit)} for hit in recalled
     ]
-    searched = {"searched": found.searched} if found.searched else {}
+    searched = {"searched": recalled.searched} if recalled.searched else {}
     return json.dumps({"warning": WARNING, **searched, "results": results}, ensure_ascii=False)
 
 
-def fetch(memory: Memory, given: arguments.FetchArguments, budget: int) -> str:
+def fetch(memory: Memory, args: arguments.FetchArguments, budget: int) -> str:
     """One memory with its words, marked with its origin; what does not fit the budget can be asked for by an offset."""
-    node = memory.get(tool_replies.without_brackets(given.id))
-    if given.offset and given.offset >= len(node.content):
+    node = memory.get(tool_replies.without_brackets(args.id))
+    if args.offset and args.offset >= len(node.content):
         raise InvalidInput(
-            f"expected an offset below {len(node.content):,}, the characters of that memory, got {given.offset:,}; use "
+            f"expected an offset below {len(node.content):,}, the characters of that memory, got {args.offset:,}; use "
             "metadata.next_offset of the fetch before"
         )
     count = token_counter(memory)
-    words = prefix(node.content[given.offset :], room=budget - FRAME, count=count)
+    words = prefix(node.content[args.offset :], room=budget - FRAME, count=count)
     shown = memory_text(memory, node, words)
     while words and count(json.dumps(shown, ensure_ascii=False)) > budget:  # escaping adds some
         words = words[: len(words) * 3 // 4]
         shown = memory_text(memory, node, words)
-    stop = given.offset + len(words)
+    stop = args.offset + len(words)
     if stop < len(node.content):
         shown["metadata"] |= {"next_offset": stop, "length": len(node.content)}
     return json.dumps(shown, ensure_ascii=False)
 
 
-def timeline(memory: Memory, given: arguments.TimelineArguments, budget: int) -> str:
+def timeline(memory: Memory, args: arguments.TimelineArguments, budget: int) -> str:
     """List what was said, oldest first: the latest that fit."""
-    said = memory.timeline(session=given.session, timeframe=given.timeframe, before=given.before, limit=given.limit)
-    if not said:
-        return "Nothing was said then." if given.session or given.timeframe or given.before else "Nothing was said yet."
-    latest = list(reversed(said))
+    mentions = memory.timeline(session=args.session, timeframe=args.timeframe, before=args.before, limit=args.limit)
+    if not mentions:
+        return "Nothing was said then." if args.session or args.timeframe or args.before else "Nothing was said yet."
+    latest = list(reversed(mentions))
 
     def build(lines: Sequence[str], note: str) -> str:
         """The whole answer."""
         more = f'(For what came before: before="{latest[len(lines) - 1].id}")' if lines else ""
-        is_all = len(lines) == len(latest) < given.limit
+        is_all = len(lines) == len(latest) < args.limit
         return "\n".join(filter(None, [said_text(lines[::-1]), note, "" if is_all else more]))
 
     advice = "Ask with before, or with a larger budget."
@@ -144,23 +142,23 @@ def timeline(memory: Memory, given: arguments.TimelineArguments, budget: int) ->
     return fill(entries, budget=budget, count=token_counter(memory), build=build, advice=advice, gaps=False)
 
 
-def forget(memory: Memory, given: arguments.ForgetArguments, _budget: int) -> str:
+def forget(memory: Memory, args: arguments.ForgetArguments, _budget: int) -> str:
     """Hide a memory; whoever runs the installation can bring it back."""
-    memory.forget(tool_replies.without_brackets(given.id))
-    return tool_replies.forgotten(given.id)
+    memory.forget(tool_replies.without_brackets(args.id))
+    return tool_replies.forgotten(args.id)
 
 
-def revise(memory: Memory, given: arguments.ReviseArguments, _budget: int) -> str:
+def revise(memory: Memory, args: arguments.ReviseArguments, _budget: int) -> str:
     """Give a key a new value."""
-    told: dict[str, Any] = {"role": "user", "trust": TOLD} if given.role == "user" else {"source": "assistant"}
-    outcome = memory.revise(given.key, given.content, if_version=given.if_version, **told)
+    attribution: dict[str, Any] = {"role": "user", "trust": TOLD} if args.role == "user" else {"source": "assistant"}
+    outcome = memory.revise(args.key, args.content, if_version=args.if_version, **attribution)
     if isinstance(outcome, Conflict):
         now = "it has no value" if outcome.current is None else f"it is at version {outcome.current.version}"
         raise InvalidInput(
-            f"expected {given.key!a:.80} to be at version {outcome.expected}, but {now}, and nothing was written; fetch it and "
+            f"expected {args.key!a:.80} to be at version {outcome.expected}, but {now}, and nothing was written; fetch it and "
             "decide again"
         )
-    return _revised(given.key, outcome)
+    return _revised(args.key, outcome)
 
 
 def _revised(key: str, node: Node) -> str:
@@ -172,10 +170,10 @@ def context(memory: Memory, _given: arguments.ContextArguments, budget: int) -> 
     return known_text(memory, budget=budget) or "Nothing is known yet."
 
 
-def consult(memory: Memory, given: arguments.ConsultArguments, budget: int) -> str:
+def consult(memory: Memory, args: arguments.ConsultArguments, budget: int) -> str:
     """Return what an answer may rest on, or the honest answer when there is nothing."""
     palace = Palace(memory)
-    grounding = Enforcer(palace).consult(given.question)
+    grounding = Enforcer(palace).consult(args.question)
     if not grounding.evidence and not grounding.failures and PalaceToolReplies(palace).is_empty():
         return NO_PALACE  # a model would deny what is remembered without one
     count = token_counter(memory)
@@ -190,10 +188,10 @@ def consult(memory: Memory, given: arguments.ConsultArguments, budget: int) -> s
     return (text or "The palace has nothing on that, and it asks for nothing that would have to be remembered.") + note
 
 
-def file(memory: Memory, given: arguments.FileArguments, _budget: int) -> str:
+def file(memory: Memory, args: arguments.FileArguments, _budget: int) -> str:
     """File a fact that is sure, by the checks of a promotion."""
     replies = PalaceToolReplies(Palace(memory))
-    return replies.file(given.content, room=given.room, drawer=given.drawer, reason=given.reason)
+    return replies.file(args.content, room=args.room, drawer=args.drawer, reason=args.reason)
 
 
 TOOLS: dict[str, Served] = {

@@ -61,17 +61,17 @@ async def of_tags(visit: Visit) -> Response:
     async def count(memory: Memory) -> dict[str, list[TagRelated]]:
         """Each tag in the middle, with those beside it."""
         tree = await memory.aio.tags.tree(tag)
-        most = [tag] if tag else [each.tag for each in sorted(tree, key=lambda each: (-each.nodes, each.tag))[:TAGS]]
+        most = [tag] if tag else [each.tag for each in sorted(tree, key=lambda entry: (-entry.nodes, entry.tag))[:TAGS]]
         return {each: await memory.aio.tags.related(each, limit=NODES if tag else BESIDE) for each in most}
 
     counted = await visit.counted("tag graph", count, tag)
-    found = counted.value if counted else {}
-    names = {each: each for each in [*found, *(beside.tag for near in found.values() for beside in near)]}
+    related = counted.value if counted else {}
+    names = {each: each for each in [*related, *(beside.tag for near in related.values() for beside in near)]}
     edges: dict[tuple[str, str], tuple[str, float]] = {}
-    for each, near in found.items():
+    for middle, near in related.items():
         for beside in near:
-            if (beside.tag, each) not in edges:
-                edges[each, beside.tag] = (f"on {beside.shared:,} of the same memories", beside.weight)
+            if (beside.tag, middle) not in edges:
+                edges[middle, beside.tag] = (f"on {beside.shared:,} of the same memories", beside.weight)
     return _page(visit, names, dict.fromkeys(names, ""), edges, about="tags", back="/tags", counted=counted, tag=tag)
 
 
@@ -95,4 +95,4 @@ def drawing(
         for (id, name), (x, y) in zip(names.items(), places, strict=True)
     }
     joined = [DrawnEdge(nodes[one], nodes[other], says, weight) for (one, other), (says, weight) in known.items()]
-    return list(nodes.values()), sorted(joined, key=lambda each: -each.weight)
+    return list(nodes.values()), sorted(joined, key=lambda edge: -edge.weight)

@@ -23,25 +23,25 @@ async def show(visit: Visit) -> Response:
 
 def _of(stats: Stats) -> list[Finding]:
     missing = stats.passages - stats.vectors
-    found = [Finding("database", "well", f"PostgreSQL {stats.server} answers")]
+    findings = [Finding("database", "well", f"PostgreSQL {stats.server} answers")]
     if missing > 0:
         says = f"{missing:,} of {stats.passages:,} passages have no vector yet: they are found by their words"
-        found.append(Finding("vectors", "note", says, "htm worker"))
+        findings.append(Finding("vectors", "note", says, "htm worker"))
     else:
-        found.append(Finding("vectors", "well", f"all {stats.passages:,} passages have their vector"))
+        findings.append(Finding("vectors", "well", f"all {stats.passages:,} passages have their vector"))
     if stats.parked_jobs:
-        found.append(Finding("jobs", "wrong", f"{stats.parked_jobs:,} jobs were given up", "htm jobs retry"))
+        findings.append(Finding("jobs", "wrong", f"{stats.parked_jobs:,} jobs were given up", "htm jobs retry"))
     elif (stats.oldest_job_seconds or 0.0) > OLD_JOB_SECONDS:
-        found.append(Finding("jobs", "wrong", f"one waits since {stats.oldest_job_seconds:,.0f} s", "htm worker"))
+        findings.append(Finding("jobs", "wrong", f"one waits since {stats.oldest_job_seconds:,.0f} s", "htm worker"))
     else:
-        found.append(Finding("jobs", "well", f"{stats.pending_jobs:,} are pending"))
+        findings.append(Finding("jobs", "well", f"{stats.pending_jobs:,} are pending"))
     for model, state in stats.breakers.items():
         if state == "closed":
-            found.append(Finding(f"breaker of {model}", "well", "closed: the model is asked"))
+            findings.append(Finding(f"breaker of {model}", "well", "closed: the model is asked"))
         else:
             says = f"{state}: the model has failed, and is left alone for a while"
-            found.append(Finding(f"breaker of {model}", "wrong", says, "htm doctor"))
-    return found
+            findings.append(Finding(f"breaker of {model}", "wrong", says, "htm doctor"))
+    return findings
 
 
 def _of_machine() -> list[Finding]:

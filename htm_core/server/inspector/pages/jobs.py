@@ -19,14 +19,14 @@ async def show(visit: Visit) -> Response:
     query = visit.query
     kind, state = query.choice("kind", KINDS), query.choice("state", STATES)
     async with visit.memory() as memory:
-        found = await memory.aio.jobs.list(
+        jobs = await memory.aio.jobs.list(
             kind=None if kind == "all" else cast("JobKind", kind),
             parked=None if state == "all" else state == "parked",
             limit=ROWS + 1,
         )
     return visit.page(
-        "jobs.html", jobs=found[:ROWS], is_cut=len(found) > ROWS, most=ROWS, kind=kind, state=state, kinds=KINDS,
-        states=STATES, parked=any(each.state == "parked" for each in found),
+        "jobs.html", jobs=jobs[:ROWS], is_cut=len(jobs) > ROWS, most=ROWS, kind=kind, state=state, kinds=KINDS,
+        states=STATES, parked=any(each.state == "parked" for each in jobs),
     )  # fmt: skip
 
 

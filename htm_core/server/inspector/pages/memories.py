@@ -14,8 +14,8 @@ async def show(visit: Visit) -> Response:
     query = visit.query
     tags = query.words("tags")
     async with visit.memory() as memory:
-        found = await memory.aio.list(tags=tags, limit=ROWS + 1, after=query.get("after"))
-    onward = found[ROWS - 1].id if len(found) > ROWS else None
+        nodes = await memory.aio.list(tags=tags, limit=ROWS + 1, after=query.get("after"))
+    onward = nodes[ROWS - 1].id if len(nodes) > ROWS else None
     return visit.page(
-        "memories.html", nodes=found[:ROWS], onward=onward, fields=query, is_first="after" not in query, tags=tags
+        "memories.html", nodes=nodes[:ROWS], onward=onward, fields=query, is_first="after" not in query, tags=tags
     )

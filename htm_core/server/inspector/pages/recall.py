@@ -49,8 +49,8 @@ class BenchSetting:
     @property
     def filters(self) -> bool:
         """True if it leaves out what an open question would find."""
-        given = (self.session, self.robot, self.tags, self.timeframe, self.as_of)
-        return any(each is not None for each in given) or self.min_score > 0
+        conditions = (self.session, self.robot, self.tags, self.timeframe, self.as_of)
+        return any(each is not None for each in conditions) or self.min_score > 0
 
     @classmethod
     def of(cls, fields: Fields, prefix: str) -> BenchSetting:
@@ -138,7 +138,7 @@ async def show(visit: Visit) -> Response:
 
 async def _asked(memory: Memory, question: str, setting: BenchSetting) -> BenchResult:
     signals = dict.fromkeys(setting.off, 0.0)
-    found = await memory.aio.recall(
+    result = await memory.aio.recall(
         question, limit=setting.limit, mode=setting.mode, scope=setting.scope, timeframe=setting.timeframe,
         tags=setting.tags, robot=setting.robot, session=setting.session, min_score=setting.min_score,
         as_of=setting.as_of, hold=False, explain=True, signals=signals,
@@ -149,29 +149,29 @@ async def _asked(memory: Memory, question: str, setting: BenchSetting) -> BenchR
         open_to_all = await memory.aio.recall(
             question, limit=setting.limit, mode=setting.mode, scope=scope, hold=False, signals=signals
         )
-        there = {hit.node.id for hit in found}
+        there = {hit.node.id for hit in result}
         left_out = tuple(
-            LeftOut(hit, _why_left_out(hit, setting, found)) for hit in open_to_all if hit.node.id not in there
+            LeftOut(hit, _why_left_out(hit, setting, result)) for hit in open_to_all if hit.node.id not in there
         )
     count = token_counter(memory)
-    given = hits_block(memory, found, question=question, limit=setting.limit, room=setting.room)
+    block = hits_block(memory, result, question=question, limit=setting.limit, room=setting.room)
     return BenchResult(
-        found, tuple(map(_explained, found)), left_out, setting.off, given, count(given) if given else 0, setting.room
+        result, tuple(map(_explained, result)), left_out, setting.off, block, count(block) if block else 0, setting.room
     )
 
 
-def _why_left_out(hit: Hit, setting: BenchSetting, found: Recall) -> str:
+def _why_left_out(hit: Hit, setting: BenchSetting, result: Recall) -> str:
     """The conditions that none of a hit's mentions satisfies, in words; those that it shows are the latest twenty."""
-    said = hit.mentions
-    windows = found.timeframe.windows if found.timeframe is not None and not found.timeframe.outside else ()
+    mentions = hit.mentions
+    windows = result.timeframe.windows if result.timeframe is not None and not result.timeframe.outside else ()
     failed = []
-    if setting.session is not None and all(each.session != setting.session for each in said):
+    if setting.session is not None and all(each.session != setting.session for each in mentions):
         failed.append("not said in this session")
-    if setting.robot is not None and all(each.robot != setting.robot for each in said):
+    if setting.robot is not None and all(each.robot != setting.robot for each in mentions):
         failed.append("not heard by this robot")
-    if windows and not any(each.at in window for each in said for window in windows):
+    if windows and not any(each.at in window for each in mentions for window in windows):
         failed.append("not said in this time")
-    if setting.as_of is not None and all(each.at > setting.as_of for each in said):
+    if setting.as_of is not None and all(each.at > setting.as_of for each in mentions):
         failed.append("said later")
     missing = [
         tag

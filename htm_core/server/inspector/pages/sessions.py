@@ -31,17 +31,17 @@ async def show(visit: Visit) -> Response:
     """The sessions of the latest messages, or of those before one."""
     query = visit.query
     async with visit.memory() as memory:
-        said = await memory.aio.timeline(limit=LATEST, before=query.get("before"))
-    onward = said[0].id if len(said) == LATEST else None
-    return visit.page("sessions.html", rows=sessions_in(said), onward=onward, looked_at=len(said))
+        mentions = await memory.aio.timeline(limit=LATEST, before=query.get("before"))
+    onward = mentions[0].id if len(mentions) == LATEST else None
+    return visit.page("sessions.html", rows=sessions_in(mentions), onward=onward, looked_at=len(mentions))
 
 
-def sessions_in(said: Sequence[Mention]) -> list[SessionRow]:
+def sessions_in(mentions: Sequence[Mention]) -> list[SessionRow]:
     """The sessions of messages that ascend in time, the latest first."""
-    found: dict[str | None, list[Mention]] = {}
-    for mention in reversed(said):
-        found.setdefault(mention.session, []).append(mention)
-    return [SessionRow(name, len(each), each[0]) for name, each in found.items()]
+    by_session: dict[str | None, list[Mention]] = {}
+    for mention in reversed(mentions):
+        by_session.setdefault(mention.session, []).append(mention)
+    return [SessionRow(name, len(each), each[0]) for name, each in by_session.items()]
 
 
 async def timeline(visit: Visit) -> Response:
@@ -54,20 +54,20 @@ async def timeline(visit: Visit) -> Response:
             memory.aio.timeline, session=query.get("session"), robot=query.get("robot"), timeframe=query.get("timeframe"),
             before=before, after=after, limit=ROWS + 1,
         )  # fmt: skip
-        said = await read(forgotten=is_all)
+        mentions = await read(forgotten=is_all)
         shown = {each.id for each in await read()} if is_all else None  # what only the first shows was forgotten
-        more = len(said) > ROWS
-        said = said[:ROWS] if after else said[-ROWS:]
+        more = len(mentions) > ROWS
+        mentions = mentions[:ROWS] if after else mentions[-ROWS:]
         is_first = not (more or after)
         session = query.get("session")
         # What was recalled before the first message of a session stands before it.
         begins = {session: 0} if session and is_first else {}
-        changes = await asyncio.to_thread(lambda: changes_of(memory, said, begins=begins))
+        changes = await asyncio.to_thread(lambda: changes_of(memory, mentions, begins=begins))
     return visit.page(
-        "timeline.html", said=said, shown=shown, fields=query, session=session, changes=_chosen(changes, query.get("robot")),
+        "timeline.html", said=mentions, shown=shown, fields=query, session=session, changes=_chosen(changes, query.get("robot")),
         before_all=_chosen(changes, query.get("robot")).get((session, 0), []) if session and is_first else [],
-        earlier=said[0].id if said and (more or after) else None,
-        later=said[-1].id if said and (before or (after and more)) else None,
+        earlier=mentions[0].id if mentions and (more or after) else None,
+        later=mentions[-1].id if mentions and (before or (after and more)) else None,
     )  # fmt: skip
 
 

@@ -28,8 +28,8 @@ async def show(visit: Visit) -> Response:
         return await asyncio.to_thread(lambda: read.tenant_sizes(memory._engine, after=after, limit=ROWS + 1))
 
     counted = await visit.counted("tenants", count, after)
-    found = counted.value.shown if counted else []
+    tenants = counted.value.shown if counted else []
     return visit.page(
-        "tenants.html", counted=counted, rows=found[:ROWS], after=after,
-        onward=found[ROWS - 1].tenant if len(found) > ROWS else None,
+        "tenants.html", counted=counted, rows=tenants[:ROWS], after=after,
+        onward=tenants[ROWS - 1].tenant if len(tenants) > ROWS else None,
     )  # fmt: skip

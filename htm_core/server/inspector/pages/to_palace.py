@@ -32,8 +32,8 @@ async def file(visit: Visit) -> Response:
         if "confirmed" not in fields:
             check_summary(node.content)
             return visit.page("to_palace.html", node=node, room=room, drawer=drawer, reason=reason, step="confirm")
-        said = shown_mention(await memory.aio.run(mentions_of, memory, node))
-        source = said.source if said else None  # a page's words stay a page's, whoever files them
+        mention = shown_mention(await memory.aio.run(mentions_of, memory, node))
+        source = mention.source if mention else None  # a page's words stay a page's, whoever files them
         done = await palace.aio.submit(node.content, room=room, drawer=drawer, reason=reason, source=source)
     if isinstance(done, Duplicate):
         return visit.go(

@@ -51,4 +51,4 @@ def kept(working: WorkingMemory) -> list[tuple[float, Item]]:
     """The items with their keep-scores, the lowest first: that one leaves first."""
     now = time.time()
     order = ranking(working.policy)
-    return sorted(((order.key(item, now)[0], item) for item in working.items), key=lambda each: each[0])
+    return sorted(((order.key(item, now)[0], item) for item in working.items), key=lambda pair: pair[0])
