@@ -18,7 +18,7 @@ INTERRUPTED = "interrupted"
 
 
 class Answer:
-    """What a chain has answered so far. `is_complete` is true once it has ended by itself."""
+    """The answer of a chain so far. `is_complete` is true once it has ended by itself."""
 
     def __init__(self, key: str | None, pieces: Sequence[Any] = ()) -> None:
         self._key = key

@@ -49,7 +49,7 @@ def with_breakpoint(
 
 
 def _place(messages: Sequence[BaseMessage], block: str) -> tuple[int, int] | None:
-    """Which message, and which of its blocks, is the last one before memory's that can have a breakpoint."""
+    """Return the message and its block, the last before memory's that can have a breakpoint, as indexes."""
     for at, message in enumerate(messages):
         if isinstance(message, SystemMessage):
             own = next((n for n, each in enumerate(_blocks(message)) if str(each.get("text")).endswith(block)), None)
@@ -75,5 +75,5 @@ def _blocks(message: BaseMessage) -> list[dict[Any, Any]]:
 
 
 def _fields_of(tool: Any) -> Mapping[str, Any]:
-    """What a tool says beside its schema."""
+    """Return the fields of a tool beside its schema."""
     return tool if isinstance(tool, dict) else getattr(tool, "extras", None) or {}

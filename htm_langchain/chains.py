@@ -212,7 +212,7 @@ class ChainKeys:
 
 @dataclass(frozen=True, slots=True)
 class ChainScope:
-    """Which user, session and tenant a call is about, and which of its messages recall may find."""
+    """The user, session and tenant of a call, and which of its messages recall may find."""
 
     session: NameSource
     user: NameSource
@@ -292,7 +292,7 @@ class ChainWithMemory(Runnable[Any, Any]):
 
     @property
     def config_specs(self) -> list[ConfigurableFieldSpec]:
-        """What a call may have in its `configurable`: who asks, in which session, and what recall is narrowed to."""
+        """The fields of a call's `configurable`: its user, its session, and filters of recall."""
         theirs = self.bound.config_specs
         taken = {spec.id for spec in theirs}
         return [*theirs, *(spec for spec in _specs(self._scope) if spec.id not in taken)]

@@ -56,7 +56,7 @@ MAX_WAITING = 10_000
 
 @dataclass(frozen=True, slots=True)
 class TurnContext:
-    """What memory adds to one question: what it recalls, of which `limit` may be shown, and what was said before.
+    """The context that memory adds to one question: recalled documents, of which `limit` may be shown, and earlier messages.
 
     `question` is what is asked, with what it leans on.
     """
@@ -155,7 +155,7 @@ class Conversation:
             self.saver = weakref.ref(saver)
 
     def had_thread_in(self, saver: object) -> bool:
-        """Whether a checkpointer had the thread of this conversation, as far as this process knows."""
+        """True if a checkpointer had the thread of this conversation, as far as this process knows."""
         return self.saver is not None and self.saver() is saver
 
     def forget(self, ids: frozenset[str]) -> None:
@@ -165,7 +165,7 @@ class Conversation:
             self.last = self.before = self._entries = self.profile.lines = None
 
     def known(self, question: object) -> TurnContext | None:
-        """What memory adds to a question, if it is still the last one."""
+        """Return the context that memory adds to a question, if it is still the last one; else None."""
         return self.last[1] if self.last is not None and self.last[0] == question else None
 
     # -- keeping ------------------------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ class Conversation:
         ]  # fmt: skip
 
     def due(self, messages: Sequence[BaseMessage], extent: Extent) -> int | None:
-        """How many messages are to be saved; None when there is nothing to do."""
+        """Return the number of messages to save; None when there is nothing to do."""
         if not self.saves:
             return None
         count = len(self.unsaved(messages))
@@ -227,7 +227,7 @@ class Conversation:
             held_back.add(self._held_key, self.memory, self.write_held, waiting=self.waiting)
 
     def _goes_on(self, messages: Sequence[BaseMessage], extent: Extent) -> bool:
-        """Whether messages go on where the log ends, as far as this process knows."""
+        """True if messages go on where the log ends, as far as this process knows."""
         if extent == "thread":
             known = [each.id for each in messages if each.id in self.saved]
             return bool(self.saved) and bool(known) and list(self.saved)[-len(known) :] == known
@@ -301,18 +301,18 @@ class Conversation:
         return found
 
     def _says_again(self, message: BaseMessage, id: str | None, known: Mention) -> bool:
-        """Whether a message only repeats the words of another one, such as a tool's result when its step is run anew."""
+        """True if a message only repeats the words of another one, such as a tool's result when its step is run anew."""
         return id not in (None, stored_id(str(message.id))) and not self._is_stored(message, known.payload)
 
     def _is_stored(self, message: BaseMessage, payload: bytes | None) -> bool:
-        """Whether a message is stored as it is, but for what is redacted."""
+        """True if a message is stored as it is, but for what is redacted."""
         kept = () if payload is None else (payload,)
         return payload == stored_payload(self.memory, self._encoded(message), stored=kept)
 
     def _compared(
         self, log: Log, messages: Sequence[BaseMessage], *, forgotten: bool
     ) -> tuple[Entries, Entries, Recognised]:
-        """What was read of the log, what of it may be among the messages, and what of that they are."""
+        """Return the entries read of the log, those of them that may be among the messages, and how these match the messages."""
         enough = MAX_RESTORED + 2 * len(messages)
         read = log.entries(enough, forgotten=forgotten)
         entries = self._of_thread(read, messages)
@@ -364,7 +364,7 @@ class Conversation:
 
     @property
     def _mark(self) -> str | None:
-        """What marks this thread's messages in the log; None where the log's session is the thread's own."""
+        """The mark of this thread's messages in the log; None where the log's session is the thread's own."""
         return None if self.thread == self.log else self.thread
 
     def _is_of_other_thread(self, mention: Mention) -> bool:
@@ -417,7 +417,7 @@ class Conversation:
         return None
 
     def earlier(self, boundary: frozenset[str]) -> Sequence[AnyMessage]:
-        """What the log has from before a boundary: the thread's own, where it has any of it. It is read once a turn."""
+        """Return the log's messages from before a boundary: the thread's own, where it has any. The log is read once a turn."""
         if self.before is None or self.before[0] != boundary:
             enough = MAX_RESTORED + len(boundary)
             entries = self._entries if self._entries is not None else self.memory.log(self.log).entries(enough)
@@ -435,7 +435,7 @@ class Conversation:
         return self.before[1]
 
     def _own(self, entries: Entries) -> Entries:
-        """What the log has of the thread; where it has nothing, all of it for the first of the session's threads."""
+        """Return the log's entries of the thread; where it has none, all of the log for the first of the session's threads."""
         if self.thread is None or not any(map(self._is_of_other_thread, (mention for _, mention in entries))):
             return entries
         if any(thread_of(mention) == self._mark for _, mention in entries):
@@ -444,7 +444,7 @@ class Conversation:
 
 
 class Key(NamedTuple):
-    """What tells a conversation from others. `subagent` is the agent that is called within it, and `worker` the step that calls."""
+    """The key of a conversation. `subagent` is the agent that is called within it, and `worker` the step that calls."""
 
     tenant: str
     user: str | None
@@ -497,7 +497,7 @@ class Conversations:
 
 
 def is_one_turn(messages: Sequence[BaseMessage]) -> bool:
-    """Whether these are one message of a person, and what the run has answered to it so far."""
+    """True if these are one message of a person and the run's answers to it so far."""
     messages = messages[leading_system(messages) :]
     return (
         bool(messages)
@@ -526,7 +526,7 @@ def _last_of_turn(messages: Sequence[BaseMessage]) -> int:
 
 
 def _is_out_of_order(places: Sequence[int | None]) -> bool:
-    """Whether a message that the log has follows one that it does not have, or has later."""
+    """True if a message that the log has follows one that it does not have, or has later."""
     known = [place for place in places if place is not None]
     return known != sorted(known) or None in places[: len(known)]
 
@@ -540,7 +540,7 @@ def _draft_again(id: str | None, mention: Mention) -> Draft:
 
 
 def _recognised(memory: Memory, messages: Sequence[BaseMessage], entries: Entries) -> Recognised:
-    """What the log has of messages. A prompt that is known by its id says nothing about where the others are."""
+    """Match messages with the log. A prompt that is known by its id says nothing about where the others are."""
     at = {id: place for place, (id, _) in enumerate(entries) if id is not None}
     lead = leading_system(messages)
     prompts = {

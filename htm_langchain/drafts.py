@@ -13,7 +13,7 @@ from htm_core.integration.origin import document_source
 
 
 def document_drafts(documents: Iterable[Document]) -> list[Draft]:
-    """What to remember of documents, so that recall finds them beside what was said: for `Memory.remember_many`.
+    """Drafts of documents for `Memory.remember_many`, so that recall finds them beside what was said.
 
     Args:
         documents: The documents; those without words are left out.

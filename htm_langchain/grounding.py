@@ -43,11 +43,11 @@ class PalaceConsultation:
 
     @property
     def step(self) -> Step:
-        """How the turn waits for it: a reader takes its own time."""
+        """The step of the turn that waits for the palace: a reader takes its own time."""
         return consulting(self._palace.reader)
 
     def about(self, memory: Memory, messages: Sequence[AnyMessage]) -> Consulted | None:
-        """What the palace of this memory's user and session says to the last thing that a person said.
+        """Consult the palace of this memory's user and session about the last message of a person.
 
         None when nobody said anything. Raises `Ungrounded` when strict and a layer could not be reached.
         """
@@ -70,7 +70,7 @@ class PalaceConsultation:
         return known
 
     def unreachable(self, error: Exception) -> Consulted | None:
-        """What follows when the palace was not consulted: nothing, or `Ungrounded` when strict."""
+        """Return None when the palace was not consulted. Raises `Ungrounded` when strict."""
         if self._enforce == "strict":
             raise Ungrounded(
                 f"expected the palace to be consulted before an answer, but it was not ({error}); look at the database, or "
@@ -96,7 +96,7 @@ def with_evidence(request: ModelRequest[Any], consulted: Consulted | None) -> Mo
 
 
 def beside_evidence(context: TurnContext, consulted: Consulted | None) -> TurnContext:
-    """What memory adds beside the palace's word: nothing of what the palace keeps, which it has shown itself, or has not."""
+    """Return the context without documents that the palace keeps, where it was consulted: it has shown them itself, or has not."""
     if consulted is None:
         return context
     return replace(context, recalled=[each for each in context.recalled if not is_of_palace(each.metadata)])

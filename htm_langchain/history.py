@@ -160,7 +160,7 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
         return last_question(messages)[1], messages
 
     def _enough(self) -> int | None:
-        """How many messages to read; None for all."""
+        """Return the number of messages to read; None for all."""
         return None if self.budget is None else self.budget // MIN_TOKENS + 1
 
     def _shown(self, entries: Entries, recalled: Sequence[Document], question: str) -> list[BaseMessage]:
@@ -184,7 +184,7 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
     def _block(
         self, recalled: Sequence[Document], question: str, *, shown: list[Any], given: list[Any], room: int
     ) -> str:
-        """What was recalled and is not shown anyway, in so many tokens beside today's date."""
+        """Return the recalled memories that are not shown anyway, in so many tokens beside today's date."""
         today = today_of(self._own)
         found = recalled_text(
             without_shown_files(recalled, session=self.session_id, window=shown, given=given),
@@ -203,7 +203,7 @@ def _messages(entries: Entries) -> list[BaseMessage]:
 
 
 def _drafts(messages: Sequence[BaseMessage], at: TimeOf | None = None) -> list[Draft]:
-    """What is stored of messages; recalled blocks among them were said by nobody."""
+    """Return drafts of messages, without recalled blocks, which nobody said."""
     said = [message for message in messages if not is_inserted(message)]
     drafts = [draft_of(message, id=message.id or str(uuid4())) for message in said]
     if at is None:

@@ -31,7 +31,7 @@ RECALL_SHARE = 0.25
 
 @dataclass(frozen=True, slots=True)
 class MemoryPart:
-    """What memory may add to a request.
+    """Memory's part of a request.
 
     Args:
         context: What was recalled for the question.
@@ -84,14 +84,14 @@ class MemoryPart:
         return [*opening, *window], block_for(window)
 
     def _known(self, *, room: int) -> str:
-        """What is known of the user from other conversations."""
+        """Return the lines that are known of the user from other conversations."""
         if not self.context.shows_profile:
             return ""
         lines = self.conversation.profile.lines or ()
         return profile_block(lines, memory=self.conversation.memory, room=room, count=self._cost)
 
     def _recalled(self, window: Sequence[AnyMessage], given: Sequence[AnyMessage], *, today: date, room: int) -> str:
-        """What was recalled, without what the window shows up to the question; whose middle may be missing in it."""
+        """Return the recalled memories without those that the window shows up to the question; its middle may be missing in it."""
         question = [each for each in given if is_from_person(each)][-1:]
         asked = max((at for at, each in enumerate(window) if is_from_person(each)), default=len(window) - 1)
         shown = window[: asked + 1]

@@ -139,7 +139,7 @@ def draft_of(
     thread: str | None = None,
     by_agent: bool = False,
 ) -> Draft:
-    """What is stored of a message under an id: its words, who said them, the exact message with its thread, and what its files say.
+    """Draft of a message under an id: its words, its speaker, the exact message with its thread, and the text of its files.
 
     `by_agent` says that another agent speaks where a user does elsewhere. Neither the message's name nor its metadata decides
     where it comes from: its type does.
@@ -188,17 +188,17 @@ def role_of(message: BaseMessage) -> str | None:
 
 
 def is_inserted(message: BaseMessage) -> bool:
-    """Whether a framework put this message there (a summary, a recalled block), so that nobody said it."""
+    """True if a framework put this message there (a summary, a recalled block), so that nobody said it."""
     return isinstance(message.additional_kwargs.get(SOURCE), str)
 
 
 def is_from_person(message: BaseMessage) -> bool:
-    """Whether a person said this."""
+    """True if a person said this."""
     return isinstance(message, HumanMessage) and not is_inserted(message)
 
 
 def leading_system(messages: Sequence[BaseMessage]) -> int:
-    """How many system messages come first."""
+    """Count the system messages that come first."""
     return next((at for at, each in enumerate(messages) if not isinstance(each, SystemMessage)), len(messages))
 
 

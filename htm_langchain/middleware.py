@@ -100,7 +100,7 @@ class HTMState(AgentState[Any]):
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What a run's state holds, as far as it is its user's, each message with an id.
+    """The state of a run, as far as it is its user's, each message with an id.
 
     `began_with` is the message before which the log is shown; where no thread began it is None, and one new turn counts.
     """
@@ -375,7 +375,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         return session_of(runtime, given=self._session, default=self.memory.session, trust_context=self._trust_context)
 
     def _may_have_had_user(self, state: HTMState) -> bool:
-        """Whether the thread may have had a user before a run that names none."""
+        """True if the thread may have had a user before a run that names none."""
         note = note_of(state)
         return self._user is None and (note is None or any(user is not None for user, _ in note.speakers))
 
@@ -390,13 +390,13 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         )
 
     def _is_in_tenant_of_graph(self, state: HTMState, runtime: Runtime[Any]) -> bool:
-        """Whether the tenant is that of the graph that calls the agent, where it is known from an earlier run."""
+        """True if the tenant is that of the graph that calls the agent, where it is known from an earlier run."""
         return may_choose_tenant(self._tenant) and is_nested(runtime) and "htm_tenant" not in state
 
     def _begin(
         self, state: HTMState, runtime: Runtime[Any], user: str | None, saver: Any, *, tenant: str | None = None
     ) -> dict[str, Any] | None:
-        """What a run adds to the state when it begins: its session, and its thread's note where that changes."""
+        """Return what a run adds to the state when it begins: its session, and its thread's note where that changes."""
         named = self._session_of(runtime)
         session = named or f"run-{uuid4()}"
         self._warn(has_session=named is not None, has_user=user is not None)
@@ -426,7 +426,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         return (update if noted == note else update | {"htm_thread": noted.to_state()}) or None
 
     def _restored_in(self, key: Key, messages: Sequence[AnyMessage], saver: Any) -> bool:
-        """Whether a thread that begins is shown what the log has: after a restart, but not after it was deleted."""
+        """True if a thread that begins is shown what the log has: after a restart, but not after it was deleted."""
         known = [each for each in self._conversations.of_thread(key) if each.had_thread_in(saver)]
         if known and not any(message.id in each.saved for each in known for message in messages):
             for each in known:
@@ -486,7 +486,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         return key, self._conversations.of(key, open)
 
     def _consult(self, run: _Run, shown: Sequence[AnyMessage]) -> Consulted | None:
-        """What the palace says, within the turn's deadline; a reader of its evidence has its own time."""
+        """Consult the palace within the turn's deadline; a reader of its evidence has its own time."""
         consultation, conversation = self._consultation, run.conversation
         if consultation is None:
             return None
@@ -509,7 +509,7 @@ def _turn_in(messages: Sequence[AnyMessage], *, after: str | None = None) -> str
 
 @dataclass(frozen=True, slots=True)
 class ToolOptions:
-    """What the middleware and its tools have in common."""
+    """Options that the middleware and its tools have in common."""
 
     user: NameSource
     session: NameSource

@@ -23,13 +23,13 @@ _DRAWER = Field(description=_ARGUMENTS["drawer"])
 
 
 class NoteArguments(BaseModel):
-    """What a model gives to note."""
+    """Arguments of note."""
 
     content: str = Field(description=_ARGUMENTS["noted"])
 
 
 class PromoteArguments(BaseModel):
-    """What a model gives to promote."""
+    """Arguments of promote."""
 
     note_id: str = Field(description=_ARGUMENTS["note_id"])
     room: str = _ROOM
@@ -39,7 +39,7 @@ class PromoteArguments(BaseModel):
 
 
 class FileArguments(BaseModel):
-    """What a model gives to file."""
+    """Arguments of file."""
 
     content: str = Field(description=_ARGUMENTS["fact"])
     room: str = _ROOM
@@ -48,7 +48,7 @@ class FileArguments(BaseModel):
 
 
 class LookArguments(BaseModel):
-    """What a model gives to look."""
+    """Arguments of look."""
 
     room: str | None = Field(default=None, description=_ARGUMENTS["only_room"])
     drawer: str | None = Field(default=None, description=_ARGUMENTS["only_drawer"])

@@ -103,7 +103,7 @@ class HTMRecordManager(RecordManager):
         payloads.write(self._items, items)
 
     def exists(self, keys: Sequence[str]) -> list[bool]:
-        """Whether each of the keys is known."""
+        """Return for each of the keys if it is known."""
         known = {item.id for item in self._known(keys)}
         return [key in known for key in keys]
 

@@ -26,7 +26,7 @@ PROFILE_SHARE = 0.7
 
 @dataclass(frozen=True, slots=True)
 class RequestBuilder:
-    """What makes requests: the tokens that each part may take, and where memory's block goes.
+    """Builder of requests: the tokens that each part may take, and where memory's block goes.
 
     Without a `budget` the model's profile says it.
     """

@@ -1,4 +1,4 @@
-"""What memory knows about a question: recalled once, within a time, as a run of its own in traces."""
+"""Recall for a question: once, within a time, as a run of its own in traces."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ RUN: RunnableConfig = {"run_name": "htm_recall"}
 
 @dataclass(frozen=True, slots=True)
 class PromptRecall:
-    """How memory is recalled for a prompt: what `choices` say, with at least `min_score` and `min_trust`, within `timeout` seconds.
+    """Recall for a prompt, by `choices`, with at least `min_score` and `min_trust`, within `timeout` seconds.
 
     Without a `scope` recall looks at everything of a known user, and only at the session where no user is known.
     `restore` adds what the log has from before. `rewrite` writes the queries; without it, a question that leans on earlier ones is
@@ -69,7 +69,7 @@ class PromptRecall:
         began_with: str | None = None,
         restores: bool = True,
     ) -> TurnContext:
-        """What memory adds to the last question among messages; recalled once, however often this is called.
+        """Return what memory adds to the last question among messages; recalled once, however often this is called.
 
         `began_with` is the message with which the messages' thread began, where the log is shown before it. `restores` is
         false where the messages are all that the thread is to have.
@@ -98,7 +98,7 @@ class PromptRecall:
         return known
 
     def _profile_to_read(self, conversation: Conversation) -> Callable[[], None] | None:
-        """What reads the user's profile, where that is due; else None."""
+        """Return a function that reads the user's profile, where that is due; else None."""
         outgrown = conversation.outgrown
         return (
             conversation.profile.reader(conversation.memory, outgrown=outgrown, again=outgrown)
@@ -108,7 +108,7 @@ class PromptRecall:
 
     @property
     def shows_profile(self) -> bool:
-        """Whether a request shows what is known of the user: not where recall is kept to a session, or narrowed."""
+        """True if a request shows what is known of the user: not where recall is kept to a session, or narrowed."""
         return self.profile_budget > 0 and self.scope != "session" and is_shown_with(self.choices)
 
     async def acontext(
@@ -154,7 +154,7 @@ class PromptRecall:
         deadline: Deadline | None = None,
         extra: int = EXTRA_HITS,
     ) -> Sequence[Document]:
-        """What memory knows, as the run `htm_recall`: up to `extra` more than the limit, for what is shown anyway.
+        """Recall memories, as the run `htm_recall`: up to `extra` more than the limit, for what is shown anyway.
 
         `deadline` is the turn's; by default recall is a turn of its own.
         """
@@ -191,7 +191,7 @@ class PromptRecall:
             return _nothing(error)
 
     def asked(self, question: str, messages: Sequence[AnyMessage]) -> str:
-        """What a question asks, for whoever looks for the part of a memory that answers it: with what it leans on."""
+        """Return a question with what it leans on, for whoever looks for the part of a memory that answers it."""
         return question if self.rewrite else in_full(question, _said_before(question, messages))
 
     def _boundary(
@@ -272,7 +272,7 @@ def _speaker_of(messages: Sequence[BaseMessage]) -> str | None:
 
 
 def _said_before(question: str, messages: Sequence[BaseMessage]) -> list[SaidBefore]:
-    """What persons and the model said before the last message of a person, oldest first, for a question that leans on it."""
+    """Return what persons and the model said before the last message of a person, oldest first, for a question that leans on it."""
     if not asks_further(question):
         return []
     last = max((place for place, each in enumerate(messages) if is_from_person(each)), default=0)
@@ -284,7 +284,7 @@ def _said_before(question: str, messages: Sequence[BaseMessage]) -> list[SaidBef
 
 
 def last_question(messages: Sequence[BaseMessage]) -> tuple[object, str]:
-    """What a person said last, which may have no words, after a key that tells this message from others.
+    """Return a key of the last message of a person, which tells it from others, and its words, which may be none.
 
     Messages that the same person sent right before it, up to three in all, are part of it: "Where is my boat?", "Thanks!". Where no
     person speaks, as when results of tools come alone, the first message gives the key.

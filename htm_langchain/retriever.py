@@ -113,7 +113,7 @@ class HTMRetriever(BaseRetriever):
         return self
 
     def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
-        """What memory knows about a query, best first.
+        """Recall what memory knows about a query, best first.
 
         Args:
             input: The query.

@@ -1,4 +1,4 @@
-"""What memory is asked about a question: the question itself, or what a `rewrite=` callable makes of it."""
+"""Queries of a question to memory: the question itself, or what a `rewrite=` callable makes of it."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ async def aqueries_of(
 
 
 def best_of(found: Sequence[Sequence[Document]]) -> Sequence[Document]:
-    """What several queries have found, each memory once: first what stands high for most of them.
+    """Merge the results of several queries, each memory once: first what stands high for most of them.
 
     Where one of them asked for an overview, it is that: its messages stand in their order.
     """

@@ -1,4 +1,4 @@
-"""What runs were given, where those within them cannot see it: an agent in a graph, and a history that is loaded.
+"""Inputs of runs, where those within them cannot see them: an agent in a graph, and a history that is loaded.
 
 So an agent can tell the user's words from the graph's prompts, and a history knows the question that it is loaded for.
 """
@@ -46,11 +46,11 @@ class Given:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no words are known of it."""
+        """True if no words are known of it."""
         return not self._values
 
     def has(self, message: BaseMessage) -> bool:
-        """Whether a message came from outside: by its id, or word by word."""
+        """True if a message came from outside: by its id, or word by word."""
         return message.id in self._values or str(message.text) in self._values
 
     def add(self, value: Any, *, depth: int = 0) -> None:
@@ -109,11 +109,11 @@ class RunInputs(BaseCallbackHandler):
         self._lock = threading.Lock()
 
     def of(self, run_id: UUID | None) -> Given | None:
-        """What the outermost run above a run was given; None for a run that is not known."""
+        """Return the input of the outermost run above a run; None for a run that is not known."""
         return None if run_id is None else self._known.get(run_id)
 
     def loaded_for(self, run_id: UUID | None) -> Any:
-        """What the run that loads a history was given; None for any other run."""
+        """Return the input of the run that loads a history; None for any other run."""
         return None if run_id is None else self._loading.get(run_id)
 
     def on_chain_start(
@@ -174,7 +174,7 @@ def note_inputs() -> None:
 
 
 def is_prompted(messages: Sequence[BaseMessage]) -> bool:
-    """Whether all that persons seem to say to the agent that runs are prompts of the graph that called it."""
+    """True if all that persons seem to say to the agent that runs are prompts of the graph that called it."""
     given, said = _given(), [each for each in messages if is_from_person(each)]
     return given is not None and bool(said) and not any(map(given.has, said))
 
@@ -186,18 +186,18 @@ def without_prompts(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
 
 
 def present_run() -> object | None:
-    """What stands for the outermost run that is going on: the same thing until it ends; None where it is not known."""
+    """Return an object that stands for the outermost run that is going on: the same until it ends; None where it is not known."""
     return _given()
 
 
 def is_resumed() -> bool:
-    """Whether the outermost run takes up an earlier one again, and is given nothing new."""
+    """True if the outermost run takes up an earlier one again, and is given nothing new."""
     given = _given()
     return given is not None and given.is_resumed
 
 
 def loaded_for() -> Any:
-    """What the chain was given for which a history is being loaded; None where none is."""
+    """Return the input of the chain for which a history is being loaded; None where none is."""
     return _inputs.loaded_for(_parent_run())
 
 

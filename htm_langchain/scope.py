@@ -1,4 +1,4 @@
-"""Which user and which session a run of LangChain is about.
+"""The user and the session that a run of LangChain is about.
 
 What the server knows outranks what a caller says. The server knows the user that LangGraph Server has authenticated, the user
 of the memory itself, and the thread that the run is in. A context and a configuration say what their writer likes: they count
@@ -85,7 +85,7 @@ def _claimed_user(configurable: Mapping[str, Any]) -> str | None:
 
 
 def may_choose_tenant(given: TenantSource) -> bool:
-    """Whether a run may choose from tenants."""
+    """True if a run may choose from tenants."""
     return given is not None and not isinstance(given, str) and not callable(given)
 
 
@@ -217,7 +217,7 @@ def chosen(runtime: Any, choices: Choices) -> Choices:
 
 
 def run_of(config: RunnableConfig) -> Any:
-    """What is known of a run: its configuration, and what LangGraph's runtime around it knows, where there is one."""
+    """Return what is known of a run: its configuration, and what LangGraph's runtime around it knows, where there is one."""
     found = None
     if "langgraph.runtime" in sys.modules:
         from langgraph.runtime import get_runtime
@@ -240,7 +240,7 @@ def agent_name() -> str:
 
 
 def is_nested(runtime: Any) -> bool:
-    """Whether the agent that runs was called within a graph: it is a node of it, or a node or a tool called it."""
+    """True if the agent that runs was called within a graph: it is a node of it, or a node or a tool called it."""
     return "|" in _namespace(runtime)
 
 
@@ -305,7 +305,7 @@ def _configurable(runtime: Any) -> Mapping[str, Any]:
 
 
 def _choice(context: Any, name: str) -> Any:
-    """What a context has under a name; nothing for a method that happens to have it."""
+    """Return what a context has under a name; None for a method that happens to have it."""
     found = context.get(name) if isinstance(context, Mapping) else getattr(context, name, None)
     return None if callable(found) else found
 

@@ -1,4 +1,4 @@
-"""What a model understood of a question, as a filter: for LangChain's `SelfQueryRetriever` over a `HTMVectorStore`."""
+"""Filters from a model's structured query: for LangChain's `SelfQueryRetriever` over a `HTMVectorStore`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reasoning model thought, as later requests have it: not at all.
+"""Thoughts of a reasoning model, which later requests do not have.
 
 Within the turn that is going on every block and field stays, since providers want them back with the results of tools.
 """

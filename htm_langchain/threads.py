@@ -1,4 +1,4 @@
-"""What the middleware notes in an agent's state: where its thread began, and who has spoken since."""
+"""Notes of the middleware in an agent's state: where its thread began, and who has spoken since."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WAIT = 0.01
 
 @dataclass(frozen=True, slots=True)
 class ThreadNote:
-    """What is noted in the state of a thread, and comes back with each of its checkpoints.
+    """Note in the state of a thread, which comes back with each of its checkpoints.
 
     `key` is this thread's own. `began_with` is the message before which the log is restored; None restores nothing.
     `turn` is the first message of the turn that was begun last, and `asked` the last one that it began with.
@@ -87,7 +87,7 @@ def new_note(user: str | None) -> ThreadNote:
 
 
 def _digest(key: str, user: str | None) -> str | None:
-    """What stands for a user in the thread of this key."""
+    """Return a digest that stands for a user in the thread of this key."""
     return (
         None if user is None else hashlib.sha256(f"{key}\x00{user}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
     )
@@ -108,7 +108,7 @@ def note_of(state: Mapping[str, Any]) -> ThreadNote | None:
 
 
 def ended(state: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What a turn that has ended changes in its thread's note: it names nobody any more. None where it does not."""
+    """Return the change of a thread's note at the end of a turn: it names nobody any more. None where nothing changes."""
     note = note_of(state)
     return None if note is None or note.user is None else {"htm_thread": replace(note, user=None).to_state()}
 
@@ -149,13 +149,13 @@ def thread_of_run() -> str | None:
 
 
 def is_lost_with_process(saver: object) -> bool:
-    """Whether a checkpointer has its threads in memory alone, so that they are gone after a restart."""
+    """True if a checkpointer has its threads in memory alone, so that they are gone after a restart."""
     return isinstance(saver, InMemorySaver)
 
 
 @dataclass(frozen=True, slots=True)
 class _Ask:
-    """What a rule wants to know: the checkpoint of a configuration, or with `step` the thread's checkpoints of this step."""
+    """Request of a rule: the checkpoint of a configuration, or with `step` the thread's checkpoints of this step."""
 
     config: Any
     step: int | None = None

@@ -1,4 +1,4 @@
-"""How many tokens messages and tools cost a model: counted by the model where it can, else about."""
+"""Token counts of messages and tools: counted by the model where it can, else estimated."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def _block_tokens(block: Any) -> int:
 
 
 def _is_text_of_document(block: dict[str, Any]) -> bool:
-    """Whether a document is its text, as Anthropic and LangChain's standard blocks have it."""
+    """True if a document is its text, as Anthropic and LangChain's standard blocks have it."""
     source = block.get("source")
     return isinstance(source, dict) and source.get("type") in ("text", "content")
 

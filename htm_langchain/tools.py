@@ -33,7 +33,7 @@ Hidden = Annotated[Any, InjectedToolArg]
 
 
 class RecallArguments(BaseModel):
-    """What a model gives to recall."""
+    """Arguments of recall."""
 
     query: str = Field(description=_ARGUMENTS["query"])
     limit: int = Field(default=5, description=_ARGUMENTS["limit"])
@@ -41,7 +41,7 @@ class RecallArguments(BaseModel):
 
 
 class RememberArguments(BaseModel):
-    """What a model gives to remember."""
+    """Arguments of remember."""
 
     content: str = Field(description=_ARGUMENTS["content"])
     importance: float | None = Field(default=None, description=_ARGUMENTS["importance"])
@@ -49,7 +49,7 @@ class RememberArguments(BaseModel):
 
 
 class ForgetArguments(BaseModel):
-    """What a model gives to forget."""
+    """Arguments of forget."""
 
     memory_id: str = Field(description=_ARGUMENTS["memory_id"])
 
@@ -204,7 +204,7 @@ def create_forget_tool(
 
 @dataclass(frozen=True, slots=True)
 class ToolScope:
-    """How a tool finds whose memory a run is about. Raises `InvalidInput` for what is no source of a name."""
+    """Source of whose memory a run of a tool is about. Raises `InvalidInput` for what is no source of a name."""
 
     base: Memory
     user: NameSource
@@ -231,7 +231,7 @@ class ToolScope:
 
     @staticmethod
     def trusted(runtime: Any, config: RunnableConfig) -> Any:
-        """What is known of a run. A runtime that is plain JSON came from a model, and is ignored."""
+        """Return what is known of a run. A runtime that is plain JSON came from a model, and is ignored."""
         is_invented = runtime is None or isinstance(runtime, Mapping | list | str | int | float)
         return run_of(config) if is_invented else runtime
 

@@ -1,4 +1,4 @@
-"""Which messages a model is shown: LangChain's messages as groups, of which the core chooses those that fit."""
+"""Messages that a model is shown: LangChain's messages as groups, of which the core chooses those that fit."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def _with_content(content: str | list[Any], texts: Iterator[str]) -> str | list[
 
 
 def _cuttable(block: Any) -> Any:
-    """What of a content block may be cut; nothing of a picture or a file."""
+    """Return what of a content block may be cut; nothing of a picture or a file."""
     return block if isinstance(block, str) else block.get(_text_field(block), ())
 
 

@@ -1,4 +1,4 @@
-"""How a store's items are found: by which of their fields, and with which embedding model."""
+"""Index of a store's items: the fields by which they are found, and the embedding model."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Index:
 
     @property
     def on(self) -> bool:
-        """Whether items can be found by a query at all."""
+        """True if items can be found by a query at all."""
         return bool(self.fields)
 
     def texts(self, value: dict[str, Any], index: object) -> list[str] | None:

@@ -20,7 +20,7 @@ _TTL = ("refresh_on_read", "omit_expired", "default_ttl", "sweep_interval_minute
 
 
 def put_item(op: PutOp, index: Index) -> CollectionItem:
-    """What a put writes; raises `InvalidInput` for what cannot be stored."""
+    """Return the item that a put writes; raises `InvalidInput` for what cannot be stored."""
     value = check_value(op.value)
     texts = index.texts(value, op.index)
     filterable, exact = split_value(value)
@@ -36,12 +36,12 @@ def put_item(op: PutOp, index: Index) -> CollectionItem:
 
 
 def got_item(found: CollectionItem) -> Item:
-    """What a get answers."""
+    """Return the answer of a get."""
     return Item(**_fields(found))
 
 
 def found_item(hit: CollectionHit) -> SearchItem:
-    """What a search answers; without a query the score is None."""
+    """Return a hit of a search; without a query the score is None."""
     return SearchItem(**_fields(hit.item), score=hit.score)
 
 
