@@ -280,7 +280,7 @@ def _by_its_file(draft: Draft) -> Draft:
 
 
 def _says_something(message: ChatMessage) -> bool:
-    """Whether a message has words, or a file, picture or recording."""
+    """True if a message has words, or a file, picture or recording."""
     return bool(words_of(message)) or any(block.block_type in _MEDIA for block in message.blocks)
 
 
@@ -306,7 +306,7 @@ def _by_session(messages: Sequence[ChatMessage], session: str | None) -> dict[st
 
 
 def _take(known: Counter[bytes | None], draft: Draft) -> bool:
-    """Whether a message is one of the known ones, each of which counts once."""
+    """True if a message is one of the known ones, each of which counts once."""
     is_known = known[draft.payload] > 0
     known[draft.payload] -= 1
     return is_known

@@ -114,7 +114,7 @@ class HTMChatStore(AsyncDBChatStore):
         return [message_of(each) for each in found[first : None if limit is None else first + limit]]
 
     async def count_messages(self, key: str, status: MessageStatus | None = ACTIVE) -> int:
-        """How many messages of a status a session has."""
+        """Count the messages of a status in a session."""
         return len(await self._within(self._read, key, status))
 
     async def get_keys(self) -> list[str]:

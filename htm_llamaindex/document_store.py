@@ -121,7 +121,7 @@ class HTMDocumentStore(BaseDocumentStore):
         return [_node_of(found[place]) for place in places if place in found]
 
     def document_exists(self, doc_id: str) -> bool:
-        """Whether there is a document or node with this id."""
+        """True if there is a document or node with this id."""
         return bool(self._stored.collection.get([self._place(_NODES, doc_id)]))
 
     def delete_document(self, doc_id: str, raise_error: bool = True) -> None:
@@ -167,7 +167,7 @@ class HTMDocumentStore(BaseDocumentStore):
         return _gathered(self._parts_of([ref_doc_id])).get(ref_doc_id)
 
     def ref_doc_exists(self, ref_doc_id: str) -> bool:
-        """Whether there are nodes of this source document."""
+        """True if there are nodes of this source document."""
         return bool(self._parts_of([ref_doc_id]))
 
     def delete_ref_doc(self, ref_doc_id: str, raise_error: bool = True) -> None:

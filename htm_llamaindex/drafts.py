@@ -14,7 +14,7 @@ from .nodes import filterable
 
 
 def node_drafts(nodes: Iterable[BaseNode | NodeWithScore]) -> list[Draft]:
-    """What to remember of nodes and documents, so that recall finds them beside what was said: for `Memory.remember_many`.
+    """Drafts of nodes and documents for `Memory.remember_many`, so that recall finds them beside what was said.
 
     Args:
         nodes: The nodes, with or without a score; those without words are left out.

@@ -61,7 +61,7 @@ def palace_of(handle: str) -> Palace | None:
 
 
 def is_first_question(entries: Entries, question: str) -> bool:
-    """Whether a question is the first of a conversation, whether the log has it already or not."""
+    """True if a question is the first of a conversation, also when the log has it already."""
     said = [mention.content for _, mention in entries if mention.role == MessageRole.USER.value]
     return not said or said == [question]
 
@@ -74,7 +74,7 @@ def fit_evidence(consulted: Consulted | None, *, room: int, count_tokens: CountT
 
 
 def evidence_text(consulted: Consulted | None, *, room: int, count_tokens: CountTokens) -> str:
-    """What a palace said, in at most `room` tokens; empty when it said nothing, or nothing of it fits.
+    """Return what a palace said, in at most `room` tokens; empty when it said nothing, or nothing of it fits.
 
     What is too long loses its middle: who the robot is comes first, and the best evidence last.
     """
@@ -104,5 +104,5 @@ def with_provenance(draft: Draft, consulted: Consulted | None) -> Draft:
 
 
 def _framed(text: str, token: str) -> str:
-    """What a palace said in its fence; what it quotes is escaped already."""
+    """Put the text of a palace in its fence; what it quotes is escaped already."""
     return Fence(TAG, token).enclose(WARNING, "", text)

@@ -1,4 +1,4 @@
-"""How `keep=` of a component is serialised: roles as they are, and a function by its name.
+"""Serialisation of `keep=` of a component: roles as they are, and a function by its name.
 
 In a process that has not given a function of this name to any component, nobody knows which messages it would keep. They
 are then in the log alone, where recall does not look, and each one is logged as a warning.
@@ -23,7 +23,7 @@ _strangers: dict[str, Callable[[Any], bool]] = {}
 
 
 def read(keep: Any) -> Kept | None:
-    """What a user gave, or what `write` wrote."""
+    """Read what a user gave, or what `write` wrote."""
     if isinstance(keep, dict) and isinstance(keep.get(FUNCTION), str):
         name = keep[FUNCTION]
         return _functions.get(name) or _strangers.setdefault(name, _unknown(name))

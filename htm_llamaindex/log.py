@@ -167,7 +167,7 @@ def set_log(log: Log, messages: Sequence[ChatMessage], *, keep: Kept | None = No
 
 
 def retold_of(messages: Sequence[ChatMessage]) -> int:
-    """How many of the first messages of a new conversation were said elsewhere: all up to the last that is no person's."""
+    """Count the first messages of a new conversation that were said elsewhere: all up to the last that is no person's."""
     return max((at for at, message in enumerate(messages, 1) if message.role != MessageRole.USER), default=0)
 
 
@@ -208,7 +208,7 @@ def _log_no_longer_than(log: Log, n: int) -> Entries | None:
 
 
 def _resent(entries: Entries, messages: Sequence[ChatMessage]) -> int:
-    """How many messages at the start are the whole log, of which calls and results may be missing; 0 when the log has others."""
+    """Count the messages at the start that are the whole log, which may have more calls and results; 0 when it has others."""
     told = 0
     for _, mention in entries:
         if told < len(messages) and (is_same(mention, messages[told]) or _has_words_of(mention, messages[told])):
@@ -219,25 +219,25 @@ def _resent(entries: Entries, messages: Sequence[ChatMessage]) -> int:
 
 
 def _has_words_of(mention: Mention, message: ChatMessage) -> bool:
-    """Whether a message has the words of a call, as a client that keeps what people see has it."""
+    """True if a message has the words of a call, as a client that keeps what people see has it."""
     stored, words = message_of(mention), _words(message)
     return words is not None and bool(calls_of(stored)) and words == (stored.role, stored.content, name_of(stored))
 
 
 def _is_by_the_way(message: ChatMessage) -> bool:
-    """Whether a message is a call of tools or a result, which people do not see."""
+    """True if a message is a call of tools or a result, which people do not see."""
     return message.role in RESULTS or bool(calls_of(message))
 
 
 def common_start(entries: Entries, messages: Sequence[ChatMessage]) -> int:
-    """How many messages at the start are the same as at the start of the log."""
+    """Count the messages at the start that are the same as at the start of the log."""
     pairs = zip(entries, messages, strict=False)
     differs = (at for at, ((_, mention), message) in enumerate(pairs) if not is_same(mention, message))
     return next(differs, min(len(entries), len(messages)))
 
 
 def is_same(mention: Mention, message: ChatMessage) -> bool:
-    """Whether a message is the one of a mention, as it was, or as a client sends it again: its role and words alone."""
+    """True if a message is the one of a mention, as it was, or as a client sends it again: its role and words alone."""
     if mention.payload == encode(message):
         return True
     return _words(message) is not None and _words(message) == _words(message_of(mention))

@@ -284,7 +284,7 @@ class HTMMemory(BaseMemory):
 
     @property
     def grounding(self) -> Grounding | None:
-        """What the palace said to the last question; None without one."""
+        """Answer of the palace to the last question; None without one."""
         return self._consulted[1].grounding if self._consulted else None
 
     # -- reading ------------------------------------------------------------------------------------------------------
@@ -454,7 +454,7 @@ class HTMMemory(BaseMemory):
 
     @property
     def _builder(self) -> RequestBuilder:
-        """What fits the conversation and what memory knows into a request."""
+        """Builder that fits the conversation and what memory knows into a request."""
         if self._requests is None:
             self._requests = RequestBuilder(self.memory, self._log, self._count_tokens)
         return self._requests
@@ -474,13 +474,13 @@ class HTMMemory(BaseMemory):
         return entries, *asked
 
     def _choices(self, given: Mapping[str, Any]) -> Choices:
-        """What recall is narrowed to in a call. What has no effect is refused."""
+        """Return the filters of recall in a call. What has no effect is refused."""
         check_known(given, NAMES, what="arguments of get")
         own = check_choices(limit=self.recall_limit, where=self.where, tags=self.tags, timeframe=self.timeframe)
         return own.narrowed(given)
 
     def _consult(self, entries: Entries, question: str, turn: str | None) -> Consulted | None:
-        """What the palace says to a question; it is consulted once for each time that the question is said."""
+        """Consult the palace about a question, once for each time that the question is said."""
         palace = self.palace
         if palace is None or not question:
             return None
@@ -504,7 +504,7 @@ class HTMMemory(BaseMemory):
         return self._consulted[1]
 
     def _drafts(self, messages: Sequence[ChatMessage]) -> list[Draft]:
-        """What is stored of messages; an answer with its evidence, until the user says something else."""
+        """Return drafts of messages; an answer with its evidence, until the user says something else."""
         drafts: list[Draft] = []
         for draft, message in zip(drafts_of(messages, keep=self.keep), messages, strict=True):
             if self._consulted and draft.role == MessageRole.USER.value and words_of(message) != self._consulted[0][0]:
@@ -536,7 +536,7 @@ class HTMMemory(BaseMemory):
         return self._recalled[1]
 
     def _known(self, turn: str | None) -> Sequence[ProfileLine]:
-        """What is known of the user, read once, so that what a model is shown begins the same in the whole conversation.
+        """Return what is known of the user, read once, so that what a model is shown begins the same in the whole conversation.
 
         Where the conversation has more than its window shows, that changes anyway: then it is read in each turn, with what only
         this conversation says.

@@ -81,7 +81,7 @@ def decode(payload: bytes) -> ChatMessage:
 
 
 def said_before(question: str, messages: Iterable[ChatMessage]) -> list[SaidBefore]:
-    """What the user and the model said in the messages before a question that leans on it; no message is read for any other."""
+    """Return the user's and the model's messages before a question that leans on it; no message is read for any other."""
     if not asks_further(question):
         return []
     return [
@@ -103,7 +103,7 @@ def message_of(mention: Mention) -> ChatMessage:
 
 
 def draft_of(message: ChatMessage, *, id: str, keep: Kept | None = None) -> Draft:
-    """What is stored of a message under an id: its words, who said them, the exact message, and what its files say.
+    """Draft of a message under an id: its words, its speaker, the exact message, and the text of its files.
 
     Where it comes from is its role's, whatever its name and its other arguments say; a ReAct agent's reasoning quotes what tools
     have answered, so it is a tool's. Who said it is `additional_kwargs["name"]`. `keep` says whether recall may find it (see
@@ -155,12 +155,12 @@ def without_thinking(message: ChatMessage) -> ChatMessage:
 
 
 def is_blank(message: ChatMessage) -> bool:
-    """Whether nothing is left of an assistant's message, as of one that was thoughts alone."""
+    """True if nothing is left of an assistant's message, as of one that was thoughts alone."""
     return _ROLES.get(message.role) == "assistant" and not message.blocks and not message.additional_kwargs
 
 
 def _holds_results(message: ChatMessage) -> bool:
-    """Whether an assistant's message quotes results of tools, as the reasoning that a ReAct agent keeps does."""
+    """True if an assistant's message quotes results of tools, as the reasoning that a ReAct agent keeps does."""
     return _ROLES.get(message.role) == "assistant" and _OBSERVATION.search(message.content or "") is not None
 
 

@@ -47,7 +47,7 @@ class HTMPalaceToolSpec(BaseToolSpec):
         self._hands = Hands(self.palace)
 
     def get_metadata_from_fn_name(self, fn_name: str, spec_functions: Any = None) -> ToolMetadata:  # noqa: ARG002 - the base has it
-        """What a model reads about a tool: its arguments, and one sentence."""
+        """Metadata of a tool for a model: its arguments, and one sentence."""
         schema = FunctionTool.from_defaults(getattr(self, fn_name)).metadata.fn_schema
         return ToolMetadata(name=fn_name, description=Hands.TOOLS[fn_name], fn_schema=schema)
 

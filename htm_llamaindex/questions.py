@@ -46,7 +46,7 @@ def words_given(question: str | ChatMessage) -> str:
 
 
 def is_last_said(entries: Entries, question: str) -> bool:
-    """Whether a question is what the user said last, so that the window ends with its turn."""
+    """True if a question is what the user said last, so that the window ends with its turn."""
     last = last_said(entries)
     return last is not None and words_of(message_of(last)) == question
 
@@ -65,11 +65,11 @@ def with_sent_before(entries: Entries, question: str) -> str:
 
 
 def said_before(entries: Entries, question: str) -> list[SaidBefore]:
-    """What was said last before a question, oldest first."""
+    """Return what was said last before a question, oldest first."""
     said = said_before_in(question, (message_of(mention) for _, mention in entries[-SEEN_BEFORE:]))
     return said[:-1] if said and said[-1] == SaidBefore(question, by_person=True) else said
 
 
 def last_said(entries: Entries) -> Mention | None:
-    """What the user said last."""
+    """Return the last message of the user."""
     return next((mention for _, mention in reversed(entries) if mention.role == MessageRole.USER.value), None)

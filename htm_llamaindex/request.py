@@ -1,4 +1,4 @@
-"""What a model is shown of a conversation: its newest turns, and a block of what memory knows, which fit a number of tokens."""
+"""Requests to a model: the newest turns of a conversation, and a block of what memory knows, which fit a number of tokens."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RECALL_SHARE = 1 / 3
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What memory knows about a question: the hits, what is known of the user, and the token of the turn's fence."""
+    """Knowledge of memory about a question: the hits, what is known of the user, and the token of the turn's fence."""
 
     hits: Recall
     profile: Sequence[ProfileLine]

@@ -180,7 +180,7 @@ def recall_for_prompt(
     speaker: str | None = None,
     before: Sequence[SaidBefore] = (),
 ) -> Recall:
-    """What memory knows about a question, a few hits more than the limit, since those that are shown anyway are skipped.
+    """Recall for a question, a few hits more than the limit, since those that are shown anyway are skipped.
 
     `run` does the recall in the time that a turn has. `rewrite` makes the query of the question. `speaker` is who asks, where
     several people speak, and `before` what was said before it, for a question that does not say itself what it is about

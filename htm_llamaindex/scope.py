@@ -1,4 +1,4 @@
-"""Which user a component works for, and what belongs to no user."""
+"""User that a component works for, and what belongs to no user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the key-value, document and index stores share: one collection of the tenant, opened where it is used."""
+"""Shared base of the key-value, document and index stores: one collection of the tenant, opened where it is used."""
 
 from __future__ import annotations
 

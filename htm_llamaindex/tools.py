@@ -57,7 +57,7 @@ class HTMToolSpec(BaseToolSpec):
         self.memory = memory_for(check_memory(memory), user=None, session=memory.session)
 
     def get_metadata_from_fn_name(self, fn_name: str, spec_functions: Any = None) -> ToolMetadata:  # noqa: ARG002 - the base has it
-        """What a model reads about a tool: its arguments, and one sentence."""
+        """Metadata of a tool for a model: its arguments, and one sentence."""
         schema = FunctionTool.from_defaults(getattr(self, fn_name)).metadata.fn_schema
         return ToolMetadata(name=fn_name, description=tool_replies.TOOLS[fn_name], fn_schema=schema)
 

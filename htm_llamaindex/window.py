@@ -1,4 +1,4 @@
-"""Which messages a model is shown: LlamaIndex's messages as groups, of which the core chooses those that fit."""
+"""Messages that a model is shown: LlamaIndex's messages as groups, of which the core chooses those that fit."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _group(messages: tuple[Counted, ...]) -> MessageGroup[Counted]:
 
 
 def _answers(result: Counted, group: Sequence[Counted]) -> bool:
-    """Whether a result belongs to a group: by the call's id, or by its place where calls have no ids."""
+    """True if a result belongs to a group: by the call's id, or by its place where calls have no ids."""
     calls = calls_of(group[0].message)
     by_place = not all(calls) and len(group) <= len(calls)
     return by_place or _answered_call(result) in [call for call in calls if call]
@@ -198,7 +198,7 @@ def _parts(message: ChatMessage, *, count_tokens: CountTokens) -> Parts[Counted]
 
 
 def _cuttable(block: Any) -> Any:
-    """What of a block may be cut; nothing of a picture, a file, or a thought that its provider checks by a signature."""
+    """Return what of a block may be cut; nothing of a picture, a file, or a thought that its provider checks by a signature."""
     if isinstance(block, TextBlock):
         return block.text
     if isinstance(block, ToolCallBlock):
