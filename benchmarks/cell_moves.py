@@ -118,7 +118,7 @@ class _Run:
         )
 
     def _digests(self) -> dict[str, tuple[Any, ...]]:
-        """How many rows the tenant that nobody uses has in each table, and a digest of them, on the node where the cell is."""
+        """Return the number of rows of the unused tenant in each table, and a digest of them, on the node where the cell is."""
         with self.cluster.home(CELL).admin() as admin, admin.transaction():
             admin.execute(f"select {CELL}.enter_node()")
             names = [str(name) for (name,) in admin.execute(TABLES, [CELL]).fetchall()]

@@ -126,7 +126,7 @@ class _Run:
             usual = statistics.median(each["seconds"] for each in told[-20:]) if told else 1.0
 
             def is_done(tenant: str = tenant, cell: str = cell) -> bool:
-                """Whether a move had ended when its process was killed."""
+                """True if a move had ended when its process was killed."""
                 return not cells.pending_moves() and cells.where(tenant) == cell
 
             killed, answer = self._until_done(f"tenant {tenant} {cell}", usual=usual, is_done=is_done)

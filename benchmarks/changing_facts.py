@@ -44,7 +44,7 @@ KINDS = ("knowledge-update", "temporal-reasoning")  # of LongMemEval
 
 @dataclass(slots=True)
 class Counts:
-    """How many questions were answered how."""
+    """Numbers of questions by how they were answered."""
 
     of: int = 0
     first: int = 0  # the present value is the first hit
@@ -131,7 +131,7 @@ def ask_dialogues(rows: Sequence[dict[str, Any]]) -> None:
 
 @dataclass(slots=True)
 class Evidence:
-    """How the questions of one kind were answered: `newest` is evidence of the newest session that has any."""
+    """Numbers of questions of one kind by how they were answered: `newest` is evidence of the newest session that has any."""
 
     of: int = 0
     first: int = 0  # the first hit is the newest evidence

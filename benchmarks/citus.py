@@ -1,4 +1,4 @@
-"""What a distributed schema costs: verbs on a Citus cluster beside a plain PostgreSQL of the same version, in turns.
+"""Cost of a distributed schema: verbs on a Citus cluster beside a plain PostgreSQL of the same version, in turns.
 
     python -m benchmarks.citus PLAIN_URL CLUSTER_URL [THROUGH_URL] --memories 5000 --turns 300
 
@@ -67,7 +67,7 @@ def filled(url: str, memories: int, addresses: str) -> Memory:
 
 
 def verbs(memory: Memory, number: int) -> dict[str, Callable[[], object]]:
-    """What is measured."""
+    """Return the verbs that are measured."""
     chance = random.Random(number)
     words = " ".join(chance.sample(WORDS, 3))
     return {
@@ -146,7 +146,7 @@ def cluster() -> Iterator[CitusCluster]:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """What one client process does: one installation, until a moment."""
+    """Work of one client process: one installation, until a moment."""
 
     url: str
     schema: str

@@ -1,4 +1,4 @@
-"""What it costs a worker to claim jobs while very many wait, of one tenant or of many, alone and beside other workers.
+"""Cost of claiming jobs while very many wait, of one tenant or of many, alone and beside other workers.
 
     python -m benchmarks.claims --waiting 1000 100000 1000000 --tenants 1 10000 --workers 1 4
 
@@ -52,7 +52,7 @@ from generate_series(1, %(waiting)s) n
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """What one worker did: the seconds of each claim and of each batch's end, and the jobs that it had."""
+    """Record of one worker: the seconds of each claim and of each batch's end, and the jobs that it had."""
 
     claiming: list[float]
     finishing: list[float]

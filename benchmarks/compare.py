@@ -80,7 +80,7 @@ def results(given: str, further: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 
 def git(*words: str) -> str:
-    """What git answers in this project."""
+    """Return the output of git in this project."""
     return subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
 
 

@@ -1,4 +1,4 @@
-"""How much code a reader crosses to follow a verb: the files and functions of the packages that one call runs through.
+"""Code that a reader crosses to follow a verb: the files and functions of the packages that one call runs through.
 
     python -m benchmarks.crossings             # the table
     python -m benchmarks.crossings --names     # also the functions of each file

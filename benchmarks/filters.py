@@ -122,7 +122,7 @@ class Filters:
         )
 
     def _of(self, kind: str, row: int) -> str:
-        """Which of the groups of a kind a row is in, when a row is in one only: a session, a user."""
+        """Return the group of a kind that a row is in, when a row is in one only: a session, a user."""
         before = 0.0
         for name, share in SHARES.items():
             before += share

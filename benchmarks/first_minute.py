@@ -55,7 +55,7 @@ insert into jobs (tenant, kind, model, node_id) select tenant, 'embed', %(model)
 
 @dataclass(slots=True)
 class Said:
-    """What one fact took, in seconds, and whether recalls right after it had it among the first three.
+    """Times of one fact, in seconds, and whether recalls right after it had it among the first three.
 
     The first recall asks in other words, the second with two words of the fact.
     """
@@ -128,7 +128,7 @@ def measure(waiting: int, facts: int) -> None:
 
 
 def vectors(database: Database) -> int:
-    """How many vectors there are, of all tenants."""
+    """Count the vectors of all tenants."""
     with database.owner() as connection:
         row = connection.execute("select count(*) as total from vectors").fetchone()
     assert row is not None  # an aggregate has one row

@@ -60,7 +60,7 @@ class Box:
             self.called.setdefault(path[0], Box(path[0])).grow(path[1:], milliseconds)
 
     def depth(self) -> int:
-        """How many boxes stand on each other here, at most."""
+        """Return the most boxes that stand on each other here."""
         return 1 + max((each.depth() for each in self.called.values()), default=0)
 
 

@@ -1,4 +1,4 @@
-"""What ten thousand to a hundred million users need: cells, replicas, workers, how long a recall takes, and what it costs a month.
+"""Needs of ten thousand to a hundred million users: cells, replicas, workers, how long a recall takes, and what it costs a month.
 
     python -m benchmarks.growth
     python -m benchmarks.growth --users 250000 --memories-a-user 2000 --node-cores 32 --node-price 1100
@@ -174,7 +174,7 @@ def main() -> None:
 
 
 def table(plans: list[Plan], *, use: Use, machines: Machines) -> Table:
-    """What each number of users needs, as a table."""
+    """Return the needs of each number of users as a table."""
     made = Table(
         title=f"{use.memories_a_user:,.0f} memories a user, {use.active_a_day:.0%} active a day, {use.turns_a_day:g} turns each",
         caption=f"nodes of {machines.node_cores} cores and {machines.node_memory_gb:g} GB for {machines.node_price:g} a month, "

@@ -1,4 +1,4 @@
-"""What a number of users needs: pure arithmetic on measured costs. `benchmarks.growth` prints it and checks it."""
+"""Needs of a number of users: pure arithmetic on measured costs. `benchmarks.growth` prints it and checks it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EXACT = 1e-9  # what sums of fractions may be off by
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What one operation costs, as it was measured. Each name is followed by its unit, where it comes from, and the command.
+    """Measured costs of one operation. Each name is followed by its unit, where it comes from, and the command.
 
     Times of a processor are those of the two cores that all pages of docs/why were measured on.
     """
@@ -41,7 +41,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How an installation is used."""
+    """Use of an installation."""
 
     memories_a_user: float = 500.0
     active_a_day: float = 0.1  # share of the users
@@ -67,7 +67,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Machines:
-    """What is rented, and for how much. The prices are round figures without any discount: give your own."""
+    """Rented machines and their prices, which are round figures without any discount: give your own."""
 
     node_cores: int = 16
     node_memory_gb: float = 128.0
@@ -84,7 +84,7 @@ class Machines:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What so many users need."""
+    """Needs of so many users."""
 
     users: float
     memories: float
@@ -170,7 +170,7 @@ def plan(users: float, *, use: Use | None = None, costs: Costs | None = None, ma
 
 
 def waiting_ms(utilisation: float, *, servers: int, service_ms: float, share: float = 0.95) -> float:
-    """How long this share of all calls waits for a free core at most, in milliseconds: Erlang's formula C (M/M/c).
+    """Return the wait for a free core that this share of all calls does not exceed, in milliseconds: Erlang's formula C (M/M/c).
 
     Calls come at random, and take random times about `service_ms`. Raises `ValueError` where more comes than can be done.
     """
@@ -190,7 +190,7 @@ def waiting_ms(utilisation: float, *, servers: int, service_ms: float, share: fl
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What the busiest hour asks of processors, in cores."""
+    """Load of processors in the busiest hour, in cores."""
 
     reading: float
     writing: float
@@ -201,7 +201,7 @@ class Load:
 
 
 def _hot_gb(memories: float, use: Use, costs: Costs) -> float:
-    """What should stay in memory: all of the users who were there lately, and the index of vectors.
+    """Return the gigabytes that should stay in memory: all of the users who were there lately, and the index of vectors.
 
     Users of less than 10,000 passages are searched without that index. But each new vector finds its place in it by a walk, which
     goes anywhere.
@@ -221,7 +221,7 @@ def _replica(load: Load, replicas: int, costs: Costs, machines: Machines) -> flo
 
 
 def _busiest(load: Load, replicas: int, costs: Costs, machines: Machines) -> float:
-    """How busy the busiest node of a cell is."""
+    """Return the utilisation of the busiest node of a cell."""
     needed = max(_primary(load, replicas, costs), _replica(load, replicas, costs, machines))
     return needed / machines.node_cores
 

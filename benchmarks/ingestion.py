@@ -98,7 +98,7 @@ class Spent:
         return cls(time.perf_counter(), time.process_time(), total)
 
     def since(self, before: Spent) -> Spent:
-        """What was spent after another moment."""
+        """Return the difference from an earlier moment."""
         return Spent(self.seconds - before.seconds, self.own - before.own, self.server - before.server)
 
 

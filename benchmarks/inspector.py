@@ -1,4 +1,4 @@
-"""How long each page of the inspector takes at many memories, over HTTP, in milliseconds.
+"""Time of each page of the inspector at many memories, over HTTP, in milliseconds.
 
     python -m benchmarks.inspector --nodes 100000
 

@@ -1,4 +1,4 @@
-"""What a second unique index costs, and what a policy does to GIN: docs/why/nodes-and-mentions.md and docs/why/walls.md.
+"""Cost of a second unique index, and of a policy for GIN: docs/why/nodes-and-mentions.md and docs/why/nodes-and-mentions.md.
 
 python -m benchmarks.keys_and_walls
 """

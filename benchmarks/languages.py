@@ -29,7 +29,7 @@ VARIED, ONE_SHAPE = "varied remarks", "remarks of one shape"
 
 @dataclass
 class Language:
-    """What is told and asked in a language: facts as (text, question, word that only the fact has)."""
+    """Facts of a language as (text, question, word that only the fact has)."""
 
     name: str
     facts: list[tuple[str, str, str]] = field(default_factory=list)
@@ -84,7 +84,7 @@ def tell(memory: Memory, text: str, *, session: str) -> None:
 
 
 def figures(places: Sequence[int | None]) -> list[str]:
-    """How many are among the first hits, how many are first, and the mean reciprocal rank."""
+    """Return how many are among the first hits, how many are first, and the mean reciprocal rank."""
     ranks = [1 / place if place else 0.0 for place in places]
     shown, first = sum(place is not None for place in places), sum(place == 1 for place in places)
     return [f"{shown} of {len(places)}", str(first), f"{sum(ranks) / len(ranks):.2f}"]

@@ -145,7 +145,7 @@ PEERS = (
 
 
 def is_installed(module: str) -> bool:
-    """Whether a module can be imported."""
+    """True if a module can be imported."""
     try:
         return find_spec(module) is not None
     except ModuleNotFoundError:  # the package above it

@@ -19,7 +19,7 @@ CALM, DISTURBED = "else", "while a node was down"
 
 @dataclass(slots=True)
 class Comparison:
-    """What the tenants have at the end, beside what was acknowledged to the writers."""
+    """Contents of the tenants at the end, beside what was acknowledged to the writers."""
 
     acknowledged: int = 0
     lost: int = 0
@@ -48,7 +48,7 @@ class MovingWriters:
 
     @property
     def said(self) -> int:
-        """How many memories were acknowledged until now."""
+        """Number of memories that were acknowledged until now."""
         return sum(map(len, self.acknowledged.values()))
 
     def fill(self, tenant: str, memories: int) -> None:
@@ -114,7 +114,7 @@ class MovingWriters:
         return compared
 
     def report(self) -> Iterator[str]:
-        """What became of the memories and of the calls, in lines."""
+        """Report the memories and the calls, in lines."""
         found = self.compare()
         yield (
             f"acknowledged {found.acknowledged:,}, lost {found.lost}, doubled {found.doubled}, of another tenant {found.foreign}, "

@@ -1,4 +1,4 @@
-"""How often the rule of merging takes two different sayings for one, and how many repetitions it finds.
+"""Errors of the rule of merging: how often it takes two different sayings for one, and how many repetitions it finds.
 
     python -m benchmarks.near_duplicates [--pairs 2000] [--file PAIRS.jsonl] [--show]
 

@@ -29,7 +29,7 @@ LABELLED = Path(__file__).with_suffix(".tsv")
 
 
 class Asker:
-    """What of a memory says when a question is asked."""
+    """Stand-in for a memory when a question is asked."""
 
     settings, timezone = Settings(), UTC
 
@@ -39,7 +39,7 @@ class Asker:
 
 
 def kind(question: str) -> str:
-    """What a question is taken for: "last", "time", "me" or "none"."""
+    """Return the kind of a question: "last", "time", "me" or "none"."""
     found = overview_question(Asker(), question)
     if found is None:
         return "none"
@@ -54,7 +54,7 @@ def questions(half: str | None = None) -> list[tuple[str, str]]:
 
 
 def counted(rows: Iterable[tuple[str, str]]) -> tuple[int, int, int]:
-    """How many are rightly taken for such a question, how many wrongly, and how many are missed."""
+    """Return the numbers of questions rightly taken for such a one, wrongly taken, and missed."""
     outcomes = Counter((kind(text), expected) for text, expected in rows)
     hits = sum(count for (found, expected), count in outcomes.items() if found == expected != "none")
     false = sum(count for (found, expected), count in outcomes.items() if found not in ("none", expected))

@@ -52,7 +52,7 @@ DENSE, HYBRID, FILTERED = "dense", "hybrid", "filtered"
 
 @dataclass(slots=True)
 class Measured:
-    """What was measured of one system at one size: milliseconds of each call, and what was found."""
+    """Measures of one system at one size: milliseconds of each call, and what was found."""
 
     rows_per_second: float = 0.0
     milliseconds: dict[str, list[float]] = field(default_factory=lambda: {DENSE: [], HYBRID: [], FILTERED: []})

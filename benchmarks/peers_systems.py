@@ -40,7 +40,7 @@ class Row:
 
 
 class Embeds(Protocol):
-    """What turns a text into its vector."""
+    """Embedder of single texts."""
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Give a vector for each text."""

@@ -1,4 +1,4 @@
-"""What an expander and a reranker can bring to recall, measured with stand-ins, since no language model is at hand here.
+"""Gain of recall by an expander and a reranker, measured with stand-ins, since no language model is at hand here.
 
     python -m benchmarks.plugs
     python -m benchmarks.plugs --locomo locomo10.json

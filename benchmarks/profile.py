@@ -1,4 +1,4 @@
-"""How right and how complete profiles are, on short chats with the lines that they should give, and what reading them costs.
+"""Precision and recall of profiles, on short chats with the lines that they should give, and the cost of reading them.
 
     python -m benchmarks.profile [--half test|develop|change] [--show]
 

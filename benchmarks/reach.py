@@ -118,7 +118,7 @@ def shown_of(passages: Sequence[Passage], question: str) -> str:
 
 
 def stands_in(hit: Hit, question: str, text: str) -> bool:
-    """Whether the words of a hit, or of its excerpt, stand in a text."""
+    """True if the words of a hit, or of its excerpt, stand in a text."""
     indented = [part.replace("\n", "\n  ") for part in (hit.content, hit.passage)]
     excerpts = [
         excerpt(hit.passage, question, longest=longest).replace("\n", "\n  ") for longest in (EXCERPT, SHORTEST)

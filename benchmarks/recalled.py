@@ -40,7 +40,7 @@ class Recalled:
     recall: Recall
 
     def right(self, place: int) -> bool:
-        """Whether the hit at this place answers the question."""
+        """True if the hit at this place answers the question."""
         return any(str(mention.metadata.get("unit")) in self.gold for mention in self.recall[place].mentions)
 
 

@@ -90,7 +90,7 @@ def main() -> None:
 
 
 def rows() -> Iterator[tuple[str, object]]:
-    """What is found, by form, conversation and question."""
+    """Yield what is found, by form, conversation and question."""
     for case in track(list(cases()), "conversations"):
 
         def opened(settings: Options, case: Case = case) -> Memory:

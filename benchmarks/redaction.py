@@ -1,4 +1,4 @@
-"""What the default redactor finds in published conversations, and how long it takes.
+"""Findings of the default redactor in published conversations, and its time.
 
     python -m benchmarks.redaction --locomo FILE.json.gz --longmemeval FILE.json.gz [--show]
 

@@ -54,7 +54,7 @@ RETRIES = 5
 
 @dataclass
 class Counts:
-    """What came of the requests. Times are in seconds, from the first try to the answer."""
+    """Outcomes of the requests. Times are in seconds, from the first try to the answer."""
 
     times: list[float] = field(default_factory=list)
     answers: Counter[str] = field(default_factory=Counter)

@@ -185,7 +185,7 @@ class Size:
                 yield f"pages that a recall reads, {mode}", f"{read / (COUNTED + 2 * SETTINGS.pool_max):,.0f}"
 
     def _pages_read(self, recall: Callable[[], object]) -> int:
-        """How many pages all have read until now. A session says so with its next statement, but only once a second."""
+        """Count the pages that all have read until now. A session says so with its next statement, but only once a second."""
         for pause in (1.2, 0):
             time.sleep(pause)
             for _ in range(SETTINGS.pool_max):

@@ -1,4 +1,4 @@
-"""How the code is divided: parts, layers, imports between parts, import circles, and lines.
+"""Structure of the code: parts, layers, imports between parts, import circles, and lines.
 
     python -m benchmarks.structure            # this checkout
     python -m benchmarks.structure FOLDER     # another one, to compare

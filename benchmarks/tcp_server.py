@@ -74,7 +74,7 @@ def _initdb(programs: Path, folder: Path, account: Account) -> None:
 
 
 def _as(account: Account, programs: Path) -> dict[str, object]:
-    """How a process becomes the account: PostgreSQL refuses to run as root. Its libraries may lie beside its programs."""
+    """Return the options of a process of the account: PostgreSQL refuses root. Its libraries may lie beside its programs."""
     environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "LD_LIBRARY_PATH": str(programs.parent / "lib")}
     if os.geteuid() != 0:
         return {"env": environment}

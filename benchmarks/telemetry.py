@@ -1,4 +1,4 @@
-"""What telemetry costs: the median of a recall, and the wrapper of a verb alone.
+"""Cost of telemetry: the median of a recall, and the wrapper of a verb alone.
 
 python -m benchmarks.telemetry off      # or: on (without a provider), sdk (with the SDK's tracer and meter)
 """

@@ -1,4 +1,4 @@
-"""What tidying costs: messages a second, a profile at the beginning of a conversation, and recall with and without merges.
+"""Cost of tidying: messages a second, a profile at the beginning of a conversation, and recall with and without merges.
 
     python -m benchmarks.tidying [--messages 4000] [--url DSN]
 

@@ -73,7 +73,7 @@ class Asked:
 
     @property
     def right(self) -> NDArray[np.bool_]:
-        """Which candidates answer it."""
+        """Return a mask of the candidates that answer it."""
         return np.array([not self.gold.isdisjoint(units) for units in self.units])
 
 
@@ -177,7 +177,7 @@ def _asked(
 
 
 def row(score: float, features: Sequence[float] | None) -> list[float]:
-    """What is weighed of one hit, by `COLUMNS`; nothing but the score where no conversation was found."""
+    """Return the weighed values of one hit, by `COLUMNS`; nothing but the score where no conversation was found."""
     return [score, *(features or [0.0] * len(WEIGHTS))]
 
 

@@ -44,7 +44,7 @@ class Ask:
 
 @dataclass(slots=True)
 class Verdicts:
-    """What a palace said to questions of one kind."""
+    """Answers of a palace to questions of one kind."""
 
     of: Counter[str] = field(default_factory=Counter)
     shown: int = 0  # the right evidence is among all that is shown

@@ -1,4 +1,4 @@
-"""How long calls take that come at random, on cores that servers and clients share: a simulation beside Erlang's formula.
+"""Times of calls that come at random, on cores that servers and clients share: a simulation beside Erlang's formula.
 
     python -m benchmarks.waiting
 
@@ -32,7 +32,7 @@ TURN = 3.0  # milliseconds after which a core goes on with somebody else, where 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What the calls are like. Times are milliseconds."""
+    """Properties of the calls. Times are milliseconds."""
 
     server: float = SERVER
     client: tuple[float, float] = (BEFORE, AFTER)  # before and after the server's part; none where both are 0
@@ -44,7 +44,7 @@ class Shape:
 
     @property
     def whole(self) -> float:
-        """What a call takes where nobody else is."""
+        """Time of a call where nobody else is."""
         return self.server + sum(self.client)
 
 
@@ -92,7 +92,7 @@ class Cores:
 
 
 def simulated(rate: float, shape: Shape, *, cores: int = CORES, seconds: float = SECONDS, seed: int = 1) -> list[float]:
-    """How long each call took, in milliseconds and sorted, when so many come a second."""
+    """Return the time of each call, in milliseconds and sorted, when so many come a second."""
     chance, numbers = random.Random(seed), itertools.count()
     spread = math.sqrt(math.log(1 + shape.spread**2))
 

@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def measured(filled: Latency, memory: Memory, *, blocks: int, calls: int) -> dict[str, list[Spent]]:
-    """What each block of each way took; the ways take turns."""
+    """Return the times of each block of each way; the ways take turns."""
     lock = next(Path(os.environ["HTM_HOME"]).rglob("postmaster.pid"))
     server = psutil.Process(int(lock.read_text().split()[0]))
     with filled.database.owner() as connection:

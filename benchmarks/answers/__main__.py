@@ -105,7 +105,7 @@ def chosen(names: Collection[str], given: Sequence[str]) -> set[str]:
 
 
 def answers(name: str, cases: Sequence[Case], tools: Tools, relay: Relay) -> list[Answered]:
-    """What an arm answers to all questions."""
+    """Ask an arm all questions, and return its answers."""
     arm, found = ALL[name](tools), list[Answered]()
     if name == MCP:
         cases = [case for case in cases if case.asked[0].set.startswith(FACTS)]

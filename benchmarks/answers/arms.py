@@ -51,7 +51,7 @@ class Arm(Protocol):
 
 
 class Tools:
-    """What all arms share: the model by each framework, and the vectors.
+    """Shared tools of all arms: the model by each framework, and the vectors.
 
     Args:
         url: Where the model answers: Ollama's API.
@@ -157,7 +157,7 @@ class Evidence(Nothing):
     """The messages that answer, and nothing else, before the question: the most that a memory can reach."""
 
     def lines(self, case: Case, question: Asked) -> Sequence[str]:  # noqa: ARG002 - a subclass reads the case
-        """What is shown."""
+        """Return the lines that are shown."""
         return question.evidence
 
     def ask(self, case: Case, question: Asked) -> str:
@@ -171,7 +171,7 @@ class EvidenceAndFormer(Evidence):
     """The same after the messages with a value that held before: the most that a memory can reach which shows both."""
 
     def lines(self, case: Case, question: Asked) -> Sequence[str]:
-        """What is shown, oldest first."""
+        """Return the lines that are shown, oldest first."""
         said = [line_of(each) for each in case.messages if each.role == "user"]
         former = [line for line in said if judge(line, question.former) == RIGHT and line not in question.evidence]
         return [*former, *question.evidence]
@@ -342,7 +342,7 @@ class Vectors(Embeddings, Nothing):
         store.add_texts([text_of(message) for message in case.messages])
 
     def found(self, case: Case, question: Asked) -> list[str]:
-        """What is nearest to a question."""
+        """Return the texts nearest to a question."""
         return [each.page_content for each in self._stores[case.name].similarity_search(question.text, k=NEAREST)]
 
     def ask(self, case: Case, question: Asked) -> str:
@@ -429,7 +429,7 @@ class LlamaIndexMemory:
 
 
 def text_of(message: Message) -> str:
-    """What was said, by whom where friends talk: others have no place for a speaker."""
+    """Return the words of a message, with its speaker where friends talk: others have no place for one."""
     return f"{message.name}: {message.content}" if message.name else message.content
 
 

@@ -66,7 +66,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """What one user told, in threads, and what is asked at `now`. Where `friends` talk, messages have names."""
+    """Messages of one user, in threads, and the questions asked at `now`. Where `friends` talk, messages have names."""
 
     name: str
     messages: list[Message]

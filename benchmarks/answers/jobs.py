@@ -68,7 +68,7 @@ class Tried:
 
 
 class Nearest:
-    """What was told of the facts, by how near it is to questions."""
+    """Messages about the facts, by how near they are to questions."""
 
     def __init__(self, embedder: CachedEmbedder) -> None:
         self.told = [row["told"] for row in rows("facts.jsonl")]
@@ -86,7 +86,7 @@ Right = tuple[float, float | None]  # how right an answer is, and how right it i
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What makes the plug of a name, its cases, and what asks it one; None is no question for it."""
+    """Job of a plug: what makes it of a name, its cases, and what asks it one; None is no question for it."""
 
     resolve: Callable[[str], Any]
     cases: Callable[[], list[dict[str, Any]]]

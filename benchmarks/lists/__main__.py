@@ -90,7 +90,7 @@ def without_request(question: str) -> str:
 
 
 def matters(found: Recall, case: sets.Case) -> int:
-    """How many exchanges the hits are of: what somebody said, with the reply."""
+    """Count the exchanges that the hits are of: what somebody said, with the reply."""
     matter, of = 0, dict[str, int]()
     for message in case.messages:
         matter += message.role == "user"

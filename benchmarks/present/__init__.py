@@ -1,1 +1,1 @@
-"""Which of several sayings holds now: dialogues in which a fact changes, and the fit of what puts the present one first."""
+"""Dialogues in which a fact changes, so that one of several sayings holds now, and the fit of what puts it first."""

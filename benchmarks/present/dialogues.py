@@ -172,7 +172,7 @@ class Topic:
 
 
 def topics() -> list[Topic]:
-    """What `templates.txt` holds."""
+    """Read the topics of `templates.txt`."""
     found = []
     for part in (HERE / "templates.txt").read_text("utf-8").split("\n== ")[1:]:
         name, values, *lines = part.strip().splitlines()

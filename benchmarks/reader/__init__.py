@@ -1,4 +1,4 @@
-"""What a reader is trained on and measured with: a model that says whether a message states what a question asks.
+"""Training and measures of a reader: a model that says whether a message states what a question asks.
 
 `python -m benchmarks.reader.lists FOLDER` writes the candidates of each question, as recall finds them; `benchmarks.reader.train`,
 `export` and `measure` take the same folder, and need torch and onnx. The data are by authors

@@ -67,7 +67,7 @@ def put(reader: Reader, output: int, line: Tensor) -> None:
 
 
 def compared() -> list[tuple[str, str, bool]]:
-    """What jobs would compare: the newer message, the older one, and whether it is replaced."""
+    """Return the pairs that jobs would compare: the newer message, the older one, and whether it is replaced."""
     given = [
         *worlds.read(worlds.FILES["development"]),
         *worlds.of_dialogues(dialogues.by_others(held_out=False), kind="by others"),
@@ -81,10 +81,10 @@ def compared() -> list[tuple[str, str, bool]]:
 
 @torch.no_grad()
 def hidden(reader: Reader, given: Sequence[Tokens]) -> Tensor:
-    """What the logits are a line of, with the cosine and a 1 after it: (given, WIDTH + 2)."""
+    """Return the inputs of the last layer, with the cosine and a 1 after them: (pairs, WIDTH + 2)."""
 
     def read(tokens: Tensor, parts: Tensor) -> Tensor:
-        """What the logits are a line of, with the cosine and a 1."""
+        """Return the inputs of the last layer, with the cosine and a 1."""
         values, cosine = reader.hidden(tokens, parts)
         return torch.cat([values, cosine, torch.ones_like(cosine)], -1)
 

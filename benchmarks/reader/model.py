@@ -26,7 +26,7 @@ WORD_VECTORS = "embeddings.word_embeddings.weight"
 
 
 def of_hit(hit: dict[str, Any]) -> str:
-    """What the reader is shown of a hit of a list."""
+    """Return the text of a hit of a list that the reader is shown."""
     return shown(hit["who"], datetime.fromisoformat(hit["at"]) if hit["at"] else None, hit["passage"])
 
 
@@ -37,7 +37,7 @@ def batch(pairs: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
 
 
 def by_length(read: Callable[[Tensor, Tensor], Tensor], pairs: Sequence[Tokens], *, at_once: int) -> Tensor:
-    """What `read` gives for each pair, in their order; they are read by length, so that little is filled up."""
+    """Return the outputs of `read` for each pair, in their order; they are read by length, so that little is filled up."""
     order = sorted(range(len(pairs)), key=lambda at: len(pairs[at][0]))
     parts = [
         read(*batch([pairs[at] for at in order[first : first + at_once]])) for first in range(0, len(order), at_once)
@@ -66,7 +66,7 @@ class Reader(nn.Module):
         return logits
 
     def hidden(self, tokens: Tensor, parts: Tensor) -> tuple[Tensor, Tensor]:
-        """What the logits are a line of: (pairs, WIDTH) numbers, and the cosine of the two texts, (pairs, 1)."""
+        """Return the inputs of the last layer: (pairs, WIDTH) numbers, and the cosine of the two texts, (pairs, 1)."""
         states = self.norm(self.words(tokens) + self.positions.weight[: tokens.shape[1]] + self.kind)
         together = (parts >= 0)[:, None, None, :]
         asking = parts == 0

@@ -65,7 +65,7 @@ def kinds() -> list[tuple[str, Tensor]]:
 
 
 def is_held_out(case: str) -> bool:
-    """Whether a case of the facts is only measured on: each third, by its name."""
+    """True if a case of the facts is only measured on: each third, by its name."""
     return sum(map(ord, case)) % 3 == 0
 
 
@@ -92,7 +92,7 @@ def drawn(pool: Sequence[dict[str, Any]], chance: Random) -> Iterator[dict[str, 
 
 
 def loss_of(scores: Tensor, lists: Sequence[Sequence[dict[str, Any]]]) -> Tensor:
-    """How far the scores of several questions' candidates are from what they should be."""
+    """Return the loss of the scores of several questions' candidates."""
     loss, at = scores.new_zeros(()), 0
     for hits in lists:
         own = scores[at : at + len(hits)]
@@ -189,7 +189,7 @@ def main() -> None:
 
 @torch.no_grad()
 def watch(reader: Reader, rows: Sequence[dict[str, Any]], pairs: Pairs, *, first: int = 15) -> str:
-    """How often the first of the candidates states the answer, by recall and by the reader, on what is not trained on."""
+    """Return how often the first candidate states the answer, by recall and by the reader, on what is not trained on."""
     by_recall, by_reader, count = 0, 0, 0
     for row in rows:
         hits = row["hits"][:first]

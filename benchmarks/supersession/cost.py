@@ -1,4 +1,4 @@
-"""What supersession costs a recall, in milliseconds: `python -m benchmarks.supersession.cost`."""
+"""Cost of supersession for a recall, in milliseconds: `python -m benchmarks.supersession.cost`."""
 
 from __future__ import annotations
 

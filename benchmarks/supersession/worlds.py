@@ -1,4 +1,4 @@
-"""Which messages of a person the reader takes for replaced: `python -m benchmarks.supersession.worlds`.
+"""Messages of a person that the reader takes for replaced: `python -m benchmarks.supersession.worlds`.
 
 A pair by itself is not what the job meets: it compares a message with the nearest of all that the person has said. In a file of
 worlds "@ name" begins a person; "C area" is a fact that changes, with the former message, the present one, a question, words of
@@ -150,7 +150,7 @@ def as_case(world: World) -> Case:
 
 
 def of_dialogues(given: Iterator[dialogues.Dialogue], *, kind: str) -> Iterator[World]:
-    """What the user says in dialogues, each as a world with one fact that changes."""
+    """Yield the user's messages of dialogues, each as a world with one fact that changes."""
     for each in given:
         said = [one for one in each.said if one.role == "user"]
         marks = [one.mark or "" for one in said]
@@ -214,7 +214,7 @@ def vectors(texts: Sequence[str]) -> NDArray[np.float64]:
 
 
 def table(title: str, given: Sequence[Compared], confidences: Sequence[float], missed: int = 0) -> str:
-    """How many changes are found, and how many of the edges are right, from each confidence on."""
+    """Return a table of how many changes are found, and how many of the edges are right, from each confidence on."""
     right = np.array([each.right for each in given])
     changes = int(right.sum()) + missed
     lines = [
