@@ -63,8 +63,8 @@ class HTMByteStore(BaseStore[str, bytes]):
     def mget(self, keys: Sequence[str]) -> list[bytes | None]:
         """The values of keys, in their order; None for a key without one."""
         places = [self._place(key) for key in keys]
-        found = payloads.read(self._items, places)
-        return [found[place].payload or b"" if place in found else None for place in places]
+        items = payloads.read(self._items, places)
+        return [items[place].payload or b"" if place in items else None for place in places]
 
     def mset(self, key_value_pairs: Sequence[tuple[str, bytes]]) -> None:
         """Put values under keys: all of `key_value_pairs`, or on an error none; a known key's is replaced.

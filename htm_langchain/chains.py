@@ -174,40 +174,40 @@ class ChainKeys:
     history: str | None
     output: str | None
 
-    def question(self, given: Any) -> list[Any]:
+    def question(self, value: Any) -> list[Any]:
         """The messages of an input, each with an id."""
-        messages = _as_messages(given[self.input_key(given)] if isinstance(given, Mapping) else given)
+        messages = _as_messages(value[self.input_key(value)] if isinstance(value, Mapping) else value)
         return [each if each.id else each.model_copy(update={"id": str(uuid4())}) for each in messages]
 
-    def input_key(self, given: Mapping[str, Any]) -> str:
+    def input_key(self, values: Mapping[str, Any]) -> str:
         """The key of the question in a mapping; raises `InvalidInput` when it is missing or cannot be known."""
-        keys = [key for key in given if key != self.history]
-        found = self.input or ("input" if "input" in given or len(keys) != 1 else keys[0])
-        if found not in given:
-            raise InvalidInput(f"expected the question under {found!r}, got the keys {keys}; name it with input_key=")
-        return found
+        keys = [key for key in values if key != self.history]
+        name = self.input or ("input" if "input" in values or len(keys) != 1 else keys[0])
+        if name not in values:
+            raise InvalidInput(f"expected the question under {name!r}, got the keys {keys}; name it with input_key=")
+        return name
 
-    def with_question(self, given: Any, question: Sequence[BaseMessage]) -> Any:
+    def with_question(self, value: Any, question: Sequence[BaseMessage]) -> Any:
         """An input with another question in the place of its own, in the same form."""
-        if not isinstance(given, Mapping):
+        if not isinstance(value, Mapping):
             return list(question)
-        key = self.input_key(given)
-        if isinstance(given[key], str):
-            return {**given, key: "\n".join(str(each.text) for each in question)}
-        return {**given, key: question[0] if isinstance(given[key], BaseMessage) and question else list(question)}
+        key = self.input_key(value)
+        if isinstance(value[key], str):
+            return {**value, key: "\n".join(str(each.text) for each in question)}
+        return {**value, key: question[0] if isinstance(value[key], BaseMessage) and question else list(question)}
 
     def with_history(
-        self, given: Any, history: Sequence[Any], question: Sequence[Any], *, block: str, inject: Inject
+        self, value: Any, history: Sequence[Any], question: Sequence[Any], *, block: str, inject: Inject
     ) -> Any:
         """An input with its history and memory's block; system messages stay first."""
-        if isinstance(given, Mapping) and self.history is not None:
+        if isinstance(value, Mapping) and self.history is not None:
             if inject == "system":
-                return {**given, self.history: with_block(history, block, inject=inject)}
-            return {**given, self.history: [*history, *before_what_comes(block, inject=inject)]}
+                return {**value, self.history: with_block(history, block, inject=inject)}
+            return {**value, self.history: [*history, *before_what_comes(block, inject=inject)]}
         lead = leading_system(question)
         messages = with_block([*question[:lead], *history, *question[lead:]], block, inject=inject)
         messages = with_breakpoint(messages, block)
-        return {**given, self.input_key(given): messages} if isinstance(given, Mapping) else messages
+        return {**value, self.input_key(value): messages} if isinstance(value, Mapping) else messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,9 +229,9 @@ class ChainScope:
                 "no session: this call is one of its own; give session= or config['configurable']['session_id']"
             )
             session = f"run-{uuid4()}"
-        given = text_or_none(self.user(config) if callable(self.user) else self.user)
-        user = user_of(run, given=given, own=memory.user, trust_context=self.trust_context)
-        tenant = tenant_of(run, given=self._tenant_of(config), default=memory.tenant, is_required=True)
+        explicit = text_or_none(self.user(config) if callable(self.user) else self.user)
+        user = user_of(run, source=explicit, own=memory.user, trust_context=self.trust_context)
+        tenant = tenant_of(run, source=self._tenant_of(config), default=memory.tenant, is_required=True)
 
         timezone = timezone_of(run)
 
@@ -243,9 +243,9 @@ class ChainScope:
 
     def _session_of(self, memory: Memory, run: Any) -> str | None:
         """`session=`, else the thread of the graph around the chain or the memory's own, else what the call names."""
-        given = text_or_none(self.session(run.config) if callable(self.session) else self.session)
-        if given is not None:
-            return given
+        explicit = text_or_none(self.session(run.config) if callable(self.session) else self.session)
+        if explicit is not None:
+            return explicit
         configurable = run.config.get("configurable") or {}
         session, thread = (text_or_none(configurable.get(name)) for name in ("session_id", "thread_id"))
         verified = text_or_none(getattr(run.execution_info, "thread_id", None)) or memory.session
@@ -322,31 +322,31 @@ class ChainWithMemory(Runnable[Any, Any]):
 
     def _invoke(
         self,
-        given: Any,
+        value: Any,
         run_manager: Any,  # noqa: ARG002
         config: RunnableConfig,
         **kwargs: Any,
     ) -> Any:
-        call = self._call(given, config)
-        context = call.recall.context(call.conversation, call.said)
-        persist(call.conversation, call.said, extent="input")
+        call = self._call(value, config)
+        context = call.recall.context(call.conversation, call.messages)
+        persist(call.conversation, call.messages, extent="input")
         answer = self.bound.invoke(self._filled(call, context), config, **kwargs)
-        persist(call.conversation, call.said, extent="input")
+        persist(call.conversation, call.messages, extent="input")
         persist(call.conversation, Answer(self._keys.output, [answer]).messages(), is_last=True)
         return answer
 
     async def _ainvoke(
         self,
-        given: Any,
+        value: Any,
         run_manager: Any,  # noqa: ARG002
         config: RunnableConfig,
         **kwargs: Any,
     ) -> Any:
-        call = self._call(given, config)
-        context = await call.recall.acontext(call.conversation, call.said)
-        await apersist(call.conversation, call.said, extent="input")
+        call = self._call(value, config)
+        context = await call.recall.acontext(call.conversation, call.messages)
+        await apersist(call.conversation, call.messages, extent="input")
         answer = await self.bound.ainvoke(self._filled(call, context), config, **kwargs)
-        await apersist(call.conversation, call.said, extent="input")
+        await apersist(call.conversation, call.messages, extent="input")
         await apersist(call.conversation, Answer(self._keys.output, [answer]).messages(), is_last=True)
         return answer
 
@@ -358,8 +358,8 @@ class ChainWithMemory(Runnable[Any, Any]):
         **kwargs: Any,
     ) -> Iterator[Any]:
         call = self._call(next(inputs), config)
-        context = call.recall.context(call.conversation, call.said)
-        persist(call.conversation, call.said, extent="input")
+        context = call.recall.context(call.conversation, call.messages)
+        persist(call.conversation, call.messages, extent="input")
         answer = Answer(self._keys.output)
         try:
             for chunk in self.bound.stream(self._filled(call, context), config, **kwargs):
@@ -367,7 +367,7 @@ class ChainWithMemory(Runnable[Any, Any]):
                 yield chunk
             answer.is_complete = True
         finally:  # also when the reader leaves, or the chain breaks
-            persist(call.conversation, call.said, extent="input")
+            persist(call.conversation, call.messages, extent="input")
             persist(call.conversation, answer.messages(), is_last=True)
 
     async def _astream(
@@ -378,8 +378,8 @@ class ChainWithMemory(Runnable[Any, Any]):
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
         call = self._call(await anext(inputs), config)
-        context = await call.recall.acontext(call.conversation, call.said)
-        await apersist(call.conversation, call.said, extent="input")
+        context = await call.recall.acontext(call.conversation, call.messages)
+        await apersist(call.conversation, call.messages, extent="input")
         answer = Answer(self._keys.output)
         try:
             async for chunk in self.bound.astream(self._filled(call, context), config, **kwargs):
@@ -387,17 +387,17 @@ class ChainWithMemory(Runnable[Any, Any]):
                 yield chunk
             answer.is_complete = True
         finally:
-            await apersist(call.conversation, call.said, extent="input")
+            await apersist(call.conversation, call.messages, extent="input")
             await apersist(call.conversation, answer.messages(), is_last=True)
 
-    def _call(self, given: Any, config: RunnableConfig) -> _Call:
+    def _call(self, value: Any, config: RunnableConfig) -> _Call:
         conversation = self._scope.conversation(self.memory, config, self._conversations)
         if conversation.memory.user is None or is_anonymous(conversation.memory.user):
             self._warn_once()
         conversation.begin_turn(self._timeout)
-        question = self._keys.question(given)
-        said: list[Any] = [each for each in question if each.type != "system"]  # a system prompt is the chain's own
-        return _Call(conversation, self._recall.of_run(run_of(config)), given, question, said)
+        question = self._keys.question(value)
+        messages: list[Any] = [each for each in question if each.type != "system"]  # a system prompt is the chain's own
+        return _Call(conversation, self._recall.of_run(run_of(config)), value, question, messages)
 
     def _warn_once(self) -> None:
         if not self._has_warned:
@@ -408,7 +408,7 @@ class ChainWithMemory(Runnable[Any, Any]):
 
     def _filled(self, call: _Call, context: TurnContext) -> Any:
         """The input with as much history and recall as fits the budget."""
-        is_apart = isinstance(call.given, Mapping) and self._keys.history is not None
+        is_apart = isinstance(call.value, Mapping) and self._keys.history is not None
         answer = before_what_comes("-", inject=self._inject)[1:] if is_apart else []
         room = self._budget - count([*answer, *(each for each in call.question if each.type == "system")])
         part = MemoryPart(
@@ -417,7 +417,7 @@ class ChainWithMemory(Runnable[Any, Any]):
             recall_budget=min(self._recall_budget, int(self._budget * RECALL_SHARE)),
             profile_budget=0,
         )
-        window, block = part.fill([*context.earlier, *call.said], room=room, has_system_prompt=False)
+        window, block = part.fill([*context.earlier, *call.messages], room=room, has_system_prompt=False)
         in_question = {each.id for each in call.question}
         history = [each for each in window if each.id not in in_question]
         fitting = {each.id: each for each in window if each.id in in_question}
@@ -425,19 +425,19 @@ class ChainWithMemory(Runnable[Any, Any]):
         beside = count([inserted(block)]) if block else 0
         left_out = {each.id for each in missing} if count([*window, *missing]) > room - beside else set()
         question = [fitting.get(each.id, each) for each in call.question if each.id not in left_out]
-        given = call.given if question == list(call.question) else self._keys.with_question(call.given, question)
-        return self._keys.with_history(given, history, question, block=block, inject=self._inject)
+        value = call.value if question == list(call.question) else self._keys.with_question(call.value, question)
+        return self._keys.with_history(value, history, question, block=block, inject=self._inject)
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One call of a chain: its input as given, the question's messages, and those of them that somebody said."""
+    """One call of a chain: its input, the question's messages, and those of them that somebody said."""
 
     conversation: Conversation
     recall: PromptRecall
-    given: Any
+    value: Any
     question: Sequence[Any]
-    said: Sequence[AnyMessage]
+    messages: Sequence[AnyMessage]
 
 
 def _specs(scope: ChainScope) -> Iterator[ConfigurableFieldSpec]:

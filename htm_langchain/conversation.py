@@ -221,8 +221,8 @@ class Conversation:
         if extent == "input" and not self._goes_on(messages, extent):
             messages = messages[start_of_turn(messages) :]
         new = self.unsaved(messages)
-        for each in new[: MAX_WAITING - len(self.waiting)]:
-            self.waiting[str(each.id)] = each
+        for message in new[: MAX_WAITING - len(self.waiting)]:
+            self.waiting[str(message.id)] = message
         if self.waiting:
             held_back.add(self._held_key, self.memory, self.write_held, waiting=self.waiting)
 
@@ -242,10 +242,10 @@ class Conversation:
         """Find out which messages the log has, and let it go the way that they go. Answers whether it had any."""
         # A client that sends its history again sends what was forgotten, too: it is known, and stays forgotten.
         forgotten = extent == "input"
-        read, entries, found = self._compared(log, messages, forgotten=forgotten)
-        left, places = set(found.left), list(found.places)
-        for n, (each, place) in enumerate(zip(messages, found.places, strict=True)):
-            if extent == "thread" and place is not None and self._says_again(each, *entries[place]):
+        read, entries, recognised = self._compared(log, messages, forgotten=forgotten)
+        left, places = set(recognised.left), list(recognised.places)
+        for n, (message, place) in enumerate(zip(messages, recognised.places, strict=True)):
+            if extent == "thread" and place is not None and self._says_again(message, *entries[place]):
                 left.add(place)
                 places[n] = None
         if extent == "thread" and self.saved and all(place is None for place in places):
@@ -254,10 +254,10 @@ class Conversation:
         returning = any(each.id in self.saved for each, place in zip(messages, places, strict=True) if place is None)
         if extent == "thread":  # another run has taken messages out, or has written answers before their questions
             returning = returning or _is_out_of_order(places)
-        for each, place in zip(messages, places, strict=True):
-            self.saved.pop(str(each.id), None)
-            if place is not None and (extent == "input" or self._is_stored(each, entries[place][1].payload)):
-                self.saved[str(each.id)] = fingerprint(each)
+        for message, place in zip(messages, places, strict=True):
+            self.saved.pop(str(message.id), None)
+            if place is not None and (extent == "input" or self._is_stored(message, entries[place][1].payload)):
+                self.saved[str(message.id)] = fingerprint(message)
         if left and not returning:
             log.remove([entries[at][1] for at in left])
             self.before = None
@@ -294,11 +294,11 @@ class Conversation:
                 own[last] = _draft_again(id, mention)
             else:
                 others[last].append(_draft_again(id, mention))
-        found = others[-1]
+        ordered = others[-1]
         for n, message in enumerate(messages):
             draft = drafts.get(str(message.id)) or own.get(n)
-            found += [*([draft] if draft else []), *others[n]]
-        return found
+            ordered += [*([draft] if draft else []), *others[n]]
+        return ordered
 
     def _says_again(self, message: BaseMessage, id: str | None, known: Mention) -> bool:
         """True if a message only repeats the words of another one, such as a tool's result when its step is run anew."""
@@ -316,12 +316,12 @@ class Conversation:
         enough = MAX_RESTORED + 2 * len(messages)
         read = log.entries(enough, forgotten=forgotten)
         entries = self._of_thread(read, messages)
-        found = _recognised(self.memory, messages, entries)
-        if len(read) == enough and (found.left or all(place is None for place in found.places)):
+        recognised = _recognised(self.memory, messages, entries)
+        if len(read) == enough and (recognised.left or all(place is None for place in recognised.places)):
             read = log.entries(forgotten=forgotten)
             entries = self._of_thread(read, messages)
-            found = _recognised(self.memory, messages, entries)
-        return read, entries, found
+            recognised = _recognised(self.memory, messages, entries)
+        return read, entries, recognised
 
     def _clear(self, log: Log) -> None:
         """Take what the thread had out of the log."""
@@ -341,20 +341,21 @@ class Conversation:
         try:
             log.append(self._drafts(messages), retold=retold)
         except InvalidInput:
-            for at, each in enumerate(messages):
+            for at, message in enumerate(messages):
                 try:
-                    log.append(self._drafts([each]), retold=int(at < retold))
+                    log.append(self._drafts([message]), retold=int(at < retold))
                 except InvalidInput:
                     bare = [
-                        replace(draft, content="", role=None, name=None, attached=()) for draft in self._drafts([each])
+                        replace(draft, content="", role=None, name=None, attached=())
+                        for draft in self._drafts([message])
                     ]
                     log.append(bare)
         self._note_saved(messages)
 
     def _note_saved(self, messages: Sequence[BaseMessage]) -> None:
         self.saved.update({str(each.id): fingerprint(each) for each in messages})
-        for each in messages:
-            self.waiting.pop(str(each.id), None)
+        for message in messages:
+            self.waiting.pop(str(message.id), None)
         if messages and not self.waiting:
             held_back.discard(self._held_key)
         for id in list(self.saved)[:-MAX_SAVED]:  # saved again under its id, it stays the same message
@@ -473,17 +474,17 @@ class Conversations:
         The one used longest ago is dropped, but only when nothing of it is waiting to be kept.
         """
         with self._lock:
-            found = self._open.pop(key, None)
-            if found is None:
-                found = open()
-                found.lock = self._locks.setdefault(key._replace(thread=None), found.lock)
-            self._open[key] = found
+            conversation = self._open.pop(key, None)
+            if conversation is None:
+                conversation = open()
+                conversation.lock = self._locks.setdefault(key._replace(thread=None), conversation.lock)
+            self._open[key] = conversation
             while len(self._open) > self._limit:
                 idle = next((known for known, each in self._open.items() if not each.waiting), None)
                 if idle is None or idle == key:
                     break
                 del self._open[idle]
-            return found
+            return conversation
 
     def of_thread(self, key: Key) -> list[Conversation]:
         """The conversations of all users of a thread."""
@@ -551,11 +552,11 @@ def _recognised(memory: Memory, messages: Sequence[BaseMessage], entries: Entrie
         for n, each in enumerate(messages)
         if n not in prompts
     ]
-    found = recognise(rest, [_line(message_of(mention), id) for id, mention in entries])
-    places = iter(found.places)
+    recognised = recognise(rest, [_line(message_of(mention), id) for id, mention in entries])
+    places = iter(recognised.places)
     return Recognised(
         tuple(prompts[n] if n in prompts else next(places) for n in range(len(messages))),
-        tuple(place for place in found.left if place not in prompts.values()),
+        tuple(place for place in recognised.left if place not in prompts.values()),
     )
 
 
@@ -563,9 +564,9 @@ def _line(message: BaseMessage, id: str | None) -> Line:
     """A message as far as it is needed to know it again."""
     calls = [(call.get("id"), call.get("name")) for call in getattr(message, "tool_calls", ())]
     spoken = message.type in ("human", "ai") and bool(words_of(message).strip())
-    said = (message.type, words_of(message).strip())
+    words = (message.type, words_of(message).strip())
     return Line(
-        words=said if spoken else (*said, str(calls), getattr(message, "tool_call_id", None)),
+        words=words if spoken else (*words, str(calls), getattr(message, "tool_call_id", None)),
         by_person=message.type == "human",
         is_spoken=spoken,
         id=None if id is None else stored_id(id),
@@ -576,8 +577,8 @@ def _restored(entries: Sequence[tuple[str | None, Mention]]) -> list[AnyMessage]
     first = 0
     if len(entries) > MAX_RESTORED - STRIDE:
         first = next((at for at, (_, mention) in enumerate(entries) if mention.seq % STRIDE == 0), 0)
-    found: list[Any] = [message_of(mention, id=id) for id, mention in entries[first:]]
-    shown = [each for each in found if each.type in ("human", "ai", "tool")]
+    messages: list[Any] = [message_of(mention, id=id) for id, mention in entries[first:]]
+    shown = [each for each in messages if each.type in ("human", "ai", "tool")]
     if first == 0:
         return shown
     return shown[next((at for at, each in enumerate(shown) if is_from_person(each)), len(shown)) :]

@@ -51,18 +51,18 @@ class PalaceConsultation:
 
         None when nobody said anything. Raises `Ungrounded` when strict and a layer could not be reached.
         """
-        said = [message for message in messages if is_from_person(message)]
-        question = words_of(said[-1]).strip() if said else ""
+        questions = [message for message in messages if is_from_person(message)]
+        question = words_of(questions[-1]).strip() if questions else ""
         if not question:
             return None
-        key = (memory.tenant, memory.user, memory.session, len(said), said[-1].id, question)
+        key = (memory.tenant, memory.user, memory.session, len(questions), questions[-1].id, question)
         with self._lock:
             known = self._known.get(key)
         if known is None:
             from htm_core.palace import before_answer
 
             palace = self._palace.of(user=memory.user, session=memory.session)
-            known = before_answer(palace, question, enforce=self._enforce, first=len(said) == 1)
+            known = before_answer(palace, question, enforce=self._enforce, first=len(questions) == 1)
             with self._lock:
                 self._known[key] = known
                 while len(self._known) > MAX_KEPT:

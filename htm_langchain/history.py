@@ -155,8 +155,8 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
 
     def _asked(self, entries: Entries) -> tuple[str, list[Any]]:
         """The question that is to be answered, and the messages up to it: with what the chain was given, else the user's last."""
-        messages, given = _messages(entries), loaded_for() if self._recall else None
-        messages += [] if given is None else _question_of(given, self._input_key)
+        messages, chain_input = _messages(entries), loaded_for() if self._recall else None
+        messages += [] if chain_input is None else _question_of(chain_input, self._input_key)
         return last_question(messages)[1], messages
 
     def _enough(self) -> int | None:
@@ -172,7 +172,7 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
             return self._fitting(window, beside=0)
         reserve = min(RECALL_BUDGET, int(RECALL_SHARE * (self.budget or sys.maxsize)))
         shown = self._fitting(window, beside=reserve)
-        block = self._block(recalled, question, shown=shown, given=whole, room=reserve)
+        block = self._block(recalled, question, shown=shown, messages=whole, room=reserve)
         shown = self._fitting(window, beside=count(before_what_comes(block, inject="question")))
         if shown and shown[-1].type == "human":
             return list(with_block(shown, block, inject="question"))
@@ -182,12 +182,12 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
         return messages if self.budget is None else fit(messages, room=self.budget - beside, low_water=1.0)
 
     def _block(
-        self, recalled: Sequence[Document], question: str, *, shown: list[Any], given: list[Any], room: int
+        self, recalled: Sequence[Document], question: str, *, shown: list[Any], messages: list[Any], room: int
     ) -> str:
         """Return the recalled memories that are not shown anyway, in so many tokens beside today's date."""
         today = today_of(self._own)
-        found = recalled_text(
-            without_shown_files(recalled, session=self.session_id, window=shown, given=given),
+        text = recalled_text(
+            without_shown_files(recalled, session=self.session_id, window=shown, messages=messages),
             question,
             token=(token := new_token()),
             today=today,
@@ -195,7 +195,7 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
             limit=RECALL.choices.limit,
             room=room,
         )
-        return memory_block([found], today=today, token=token)
+        return memory_block([text], today=today, token=token)
 
 
 def _messages(entries: Entries) -> list[BaseMessage]:
@@ -204,33 +204,33 @@ def _messages(entries: Entries) -> list[BaseMessage]:
 
 def _drafts(messages: Sequence[BaseMessage], at: TimeOf | None = None) -> list[Draft]:
     """Return drafts of messages, without recalled blocks, which nobody said."""
-    said = [message for message in messages if not is_inserted(message)]
-    drafts = [draft_of(message, id=message.id or str(uuid4())) for message in said]
+    spoken = [message for message in messages if not is_inserted(message)]
+    drafts = [draft_of(message, id=message.id or str(uuid4())) for message in spoken]
     if at is None:
         return drafts
-    return [replace(draft, at=at(message)) for draft, message in zip(drafts, said, strict=True)]
+    return [replace(draft, at=at(message)) for draft, message in zip(drafts, spoken, strict=True)]
 
 
-def _question_of(given: Any, key: str | None) -> list[BaseMessage]:
+def _question_of(chain_input: Any, key: str | None) -> list[BaseMessage]:
     """The messages with the question in a chain's input; raises `InvalidInput` when it is not clear which part of it that is."""
-    if given == NOT_GIVEN:
+    if chain_input == NOT_GIVEN:
         raise InvalidInput(
             "expected to know the question when the history is loaded, but a chain that streams shows it to nobody; use "
             "with_memory(chain, memory, input_key=...).stream(...), or invoke, or leave out recall=True"
         )
-    if isinstance(given, Mapping):
-        found = [name for name, value in given.items() if _words(value) is not None]
-        name = key or ("input" if "input" in given else found[0] if len(found) == 1 else None)
-        if name is None or name not in given:
+    if isinstance(chain_input, Mapping):
+        names = [name for name, value in chain_input.items() if _words(value) is not None]
+        name = key or ("input" if "input" in chain_input else names[0] if len(names) == 1 else None)
+        if name is None or name not in chain_input:
             raise InvalidInput(
-                f"expected to know which of {', '.join(map(repr, found))} is the question; use "
+                f"expected to know which of {', '.join(map(repr, names))} is the question; use "
                 "with_memory(chain, memory, input_key=...), or give input_key= to HTMChatMessageHistory(recall=True)"
             )
-        given = given[name]
-    if isinstance(given, list | tuple):
-        return [each for each in given if isinstance(each, BaseMessage)]
-    said = isinstance(given, BaseMessage) and is_from_person(given)
-    return [given if said else HumanMessage(_words(given) or "")]
+        chain_input = chain_input[name]
+    if isinstance(chain_input, list | tuple):
+        return [each for each in chain_input if isinstance(each, BaseMessage)]
+    is_from_user = isinstance(chain_input, BaseMessage) and is_from_person(chain_input)
+    return [chain_input if is_from_user else HumanMessage(_words(chain_input) or "")]
 
 
 def _words(value: Any) -> str | None:

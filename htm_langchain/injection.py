@@ -69,8 +69,8 @@ class MemoryPart:
 
         def block_for(window: Sequence[AnyMessage]) -> str:
             """The block beside this window."""
-            found = self._recalled(window, messages, today=today, room=min(reserve, left - reserved) - dated)
-            return memory_block([known, found], today=today, token=self.context.token)
+            recalled = self._recalled(window, messages, today=today, room=min(reserve, left - reserved) - dated)
+            return memory_block([known, recalled], today=today, token=self.context.token)
 
         everything = fit(rest, room=sys.maxsize, has_system_prompt=has_system_prompt, counts=self.counts)
         window = fit(rest, room=reserved, has_system_prompt=has_system_prompt, counts=self.counts)
@@ -90,14 +90,14 @@ class MemoryPart:
         lines = self.conversation.profile.lines or ()
         return profile_block(lines, memory=self.conversation.memory, room=room, count=self._cost)
 
-    def _recalled(self, window: Sequence[AnyMessage], given: Sequence[AnyMessage], *, today: date, room: int) -> str:
+    def _recalled(self, window: Sequence[AnyMessage], messages: Sequence[AnyMessage], *, today: date, room: int) -> str:
         """Return the recalled memories without those that the window shows up to the question; its middle may be missing in it."""
-        question = [each for each in given if is_from_person(each)][-1:]
+        question = [each for each in messages if is_from_person(each)][-1:]
         asked = max((at for at, each in enumerate(window) if is_from_person(each)), default=len(window) - 1)
         shown = window[: asked + 1]
         session = self.conversation.memory.session
         return recalled_text(
-            without_shown_files(self.context.recalled, session=session, window=shown, given=given),
+            without_shown_files(self.context.recalled, session=session, window=shown, messages=messages),
             self.context.question,
             token=self.context.token,
             today=today,
@@ -115,7 +115,7 @@ class MemoryPart:
 
 
 def recalled_text(
-    found: Sequence[Document],
+    documents: Sequence[Document],
     question: str,
     *,
     token: str,
@@ -129,9 +129,9 @@ def recalled_text(
 
     Empty when nothing is left. `token` is that of the turn's fence. See `htm_core.integration.overview.recalled_block`.
     """
-    first = found[0].metadata[KEY] if found else {}
+    first = documents[0].metadata[KEY] if documents else {}
     return recalled_block(
-        [(_passage_of(each, today), each.metadata[KEY].get("score", 0.0)) for each in found],
+        [(_passage_of(each, today), each.metadata[KEY].get("score", 0.0)) for each in documents],
         question=question,
         head=first.get(OVERVIEW),
         note=note_of(degraded=first.get("degraded"), timeframe=first.get("timeframe")),
@@ -177,22 +177,28 @@ def _until(shown: str, today: date) -> str:
 
 
 def without_shown_files(
-    found: Sequence[Document], *, session: str | None, window: Sequence[BaseMessage], given: Sequence[BaseMessage]
+    documents: Sequence[Document],
+    *,
+    session: str | None,
+    window: Sequence[BaseMessage],
+    messages: Sequence[BaseMessage],
 ) -> Sequence[Document]:
     """Documents without the parts of files that a model sees anyway, in a window of the messages that were given.
 
     A message that is cut there shows its files if these are as they were.
     """
-    if not any(each.metadata[KEY].get("attached_to") for each in found):
-        return found
-    whole = {each.id: list(files_of(each)) for each in given}
+    if not any(each.metadata[KEY].get("attached_to") for each in documents):
+        return documents
+    whole = {each.id: list(files_of(each)) for each in messages}
     shown = {
         stored_id(each.id)
         for each in window
         if each.id and (files := list(files_of(each))) and files == whole.get(each.id)
     }
     return [
-        each for each in found if not stands_in(each.metadata[KEY].get("attached_to", ()), session=session, shown=shown)
+        each
+        for each in documents
+        if not stands_in(each.metadata[KEY].get("attached_to", ()), session=session, shown=shown)
     ]
 
 
@@ -231,15 +237,15 @@ def with_block(messages: Sequence[AnyMessage], block: str, *, inject: Inject) ->
 
 def without_block(messages: Sequence[AnyMessage], block: str) -> list[AnyMessage]:
     """Messages as they were before `with_block`, but for one in the system prompt."""
-    found: list[AnyMessage] = []
-    for each in messages:
-        if isinstance(each, HumanMessage) and block and str(each.text).startswith(block):
-            if str(each.text) == block and not is_from_person(each):
+    kept: list[AnyMessage] = []
+    for message in messages:
+        if isinstance(message, HumanMessage) and block and str(message.text).startswith(block):
+            if str(message.text) == block and not is_from_person(message):
                 continue
-            said = with_beginning(each.content, lambda text: text.removeprefix(block).removeprefix("\n\n"))
-            each = each.model_copy(update={"content": said})
-        found.append(each)
-    return found
+            content = with_beginning(message.content, lambda text: text.removeprefix(block).removeprefix("\n\n"))
+            message = message.model_copy(update={"content": content})
+        kept.append(message)
+    return kept
 
 
 def before_what_comes(block: str, *, inject: Inject) -> list[AnyMessage]:

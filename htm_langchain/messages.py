@@ -55,8 +55,8 @@ def without_quotes(message: BaseMessage) -> BaseMessage:
     It is the very message where there are none.
     """
     if isinstance(message, HumanMessage):
-        said = with_beginning(message.content, without_blocks)
-        return message if said == message.content else message.model_copy(update={"content": said})
+        content = with_beginning(message.content, without_blocks)
+        return message if content == message.content else message.model_copy(update={"content": content})
     if isinstance(message, ToolMessage) and quotes_memories(str(message.text)):
         return message.model_copy(update={"content": NOT_KEPT, "artifact": None})
     cited = message.response_metadata.get(GROUNDING_KEY)
@@ -98,18 +98,18 @@ def encode(message: BaseMessage, *, thread: str | None = None) -> bytes:
 
 def decode(payload: bytes) -> BaseMessage:
     """Read a message that `encode` wrote; a fresh object each time. Raises `ValueError` for other bytes."""
-    found = read_payload(payload, FORMAT)
-    if found is None:
+    data = read_payload(payload, FORMAT)
+    if data is None:
         raise ValueError(
             f"expected a message that htm_langchain wrote ({FORMAT}), got other bytes; read Mention.content"
         )
-    return messages_from_dict([{"type": found["type"], "data": exact_json.decode_value(found["data"])}])[0]
+    return messages_from_dict([{"type": data["type"], "data": exact_json.decode_value(data["data"])}])[0]
 
 
 def thread_of(mention: Mention) -> str | None:
     """The thread of a message whose log several threads share; None for any other."""
-    found = (read_payload(mention.payload, FORMAT) or {}).get("thread")
-    return found if isinstance(found, str) else None
+    thread = (read_payload(mention.payload, FORMAT) or {}).get("thread")
+    return thread if isinstance(thread, str) else None
 
 
 def message_of(mention: Mention, *, id: str | None = None) -> BaseMessage:
@@ -179,8 +179,8 @@ def _texts(content: Sequence[str | dict[Any, Any]]) -> Iterator[str]:
 def role_of(message: BaseMessage) -> str | None:
     """The core's role for a message; None for a role that the core does not have."""
     if message.type == "chat":
-        given = getattr(message, "role", None)
-        return given if given in _ROLES.values() else None
+        role = getattr(message, "role", None)
+        return role if role in _ROLES.values() else None
     return _ROLES.get(message.type.removesuffix("MessageChunk").lower() if message.type not in _ROLES else message.type)
 
 
@@ -208,8 +208,8 @@ def _payload(type: str, data: Any, thread: str | None) -> bytes:
 
 def _encode_field(value: Any) -> Any:
     try:
-        found = exact_json.encode_value(value)
-        json.dumps(found)
+        encoded = exact_json.encode_value(value)
+        json.dumps(encoded)
     except Exception:
         return safe_repr(value)
-    return found
+    return encoded

@@ -369,10 +369,10 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
     def _user_of(self, runtime: Runtime[Any] | None) -> str | None:
         """The user that the server knows, else the one that the run names; None where neither says who it is."""
         own = None if self._user is not None or self._trust_context else self.memory.user
-        return user_of(runtime, given=self._user, own=own, trust_context=self._trust_context)
+        return user_of(runtime, source=self._user, own=own, trust_context=self._trust_context)
 
     def _session_of(self, runtime: Runtime[Any] | None) -> str | None:
-        return session_of(runtime, given=self._session, default=self.memory.session, trust_context=self._trust_context)
+        return session_of(runtime, source=self._session, default=self.memory.session, trust_context=self._trust_context)
 
     def _may_have_had_user(self, state: HTMState) -> bool:
         """True if the thread may have had a user before a run that names none."""
@@ -386,7 +386,7 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         """
         is_required = checkpointer() is None or is_nested(runtime)
         return tenant_of_thread(
-            runtime, given=self._tenant, default=self.memory.tenant, noted=noted, is_required=is_required
+            runtime, source=self._tenant, default=self.memory.tenant, noted=noted, is_required=is_required
         )
 
     def _is_in_tenant_of_graph(self, state: HTMState, runtime: Runtime[Any]) -> bool:
@@ -429,8 +429,8 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         """True if a thread that begins is shown what the log has: after a restart, but not after it was deleted."""
         known = [each for each in self._conversations.of_thread(key) if each.had_thread_in(saver)]
         if known and not any(message.id in each.saved for each in known for message in messages):
-            for each in known:
-                each.is_deleted = True
+            for conversation in known:
+                conversation.is_deleted = True
             return False
         return is_lost_with_process(saver) and is_one_turn(messages)
 
@@ -447,8 +447,8 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
 
     def _run(self, state: Any, runtime: Runtime[Any] | None) -> _Run:
         note, saver, nested = note_of(state), checkpointer(), is_nested(runtime)
-        found = self._session_of(runtime)
-        session = found or state.get("htm_session") or f"run-{uuid4()}"
+        named = self._session_of(runtime)
+        session = named or state.get("htm_session") or f"run-{uuid4()}"
         user = self._user_of(runtime) or (note.user if note else None) or self.memory.user
         conversation = self._conversation(user, session, runtime, state)[1]
         conversation.is_first = note is None or note.is_first
@@ -521,11 +521,11 @@ class ToolOptions:
 
 
 def _tools(names: Sequence[str], memory: Memory, options: ToolOptions) -> list[BaseTool]:
-    given = (names,) if isinstance(names, str) else tuple(names)
-    for each in given:
-        check_choice(each, TOOLS, what="tools")
-    if len(set(given)) < len(given):
-        raise InvalidInput(f"expected each of tools once, got {', '.join(given)}")
+    wanted = (names,) if isinstance(names, str) else tuple(names)
+    for name in wanted:
+        check_choice(name, TOOLS, what="tools")
+    if len(set(wanted)) < len(wanted):
+        raise InvalidInput(f"expected each of tools once, got {', '.join(wanted)}")
     whose: dict[str, Any] = {
         "user": options.user,
         "session": options.session,
@@ -539,4 +539,4 @@ def _tools(names: Sequence[str], memory: Memory, options: ToolOptions) -> list[B
         "remember": lambda: create_remember_tool(memory, **whose),
         "forget": lambda: create_forget_tool(memory, **whose),
     }
-    return [made[each]() for each in given]
+    return [made[each]() for each in wanted]

@@ -86,20 +86,20 @@ def check_whole(value: Any, *, least: int, what: str) -> int:
     return value
 
 
-def one_name(given: dict[str, Any], aliases: Mapping[str, str]) -> dict[str, Any]:
+def one_name(options: dict[str, Any], aliases: Mapping[str, str]) -> dict[str, Any]:
     """Options by their present names; an older name is taken as well, but not beside the present one.
 
     `aliases` has the older names, each with the present one.
     """
-    found = dict(given)
+    renamed = dict(options)
     for old, new in aliases.items():
-        if old not in found:
+        if old not in renamed:
             continue
-        value = found.pop(old)
-        if found.get(new) is not None and value is not None:
+        value = renamed.pop(old)
+        if renamed.get(new) is not None and value is not None:
             raise InvalidInput(
                 f"expected {new} or {old}, which are two names of one option, got both; give {new} alone"
             )
         if value is not None:
-            found[new] = value
-    return found
+            renamed[new] = value
+    return renamed

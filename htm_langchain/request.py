@@ -67,12 +67,12 @@ class RequestBuilder:
         room = self._budget_of(request.model) - _always_sent(request, counts)
         if counts(request.messages) <= room:
             return request
-        room, given = room_left(room), without_block(request.messages, block)
-        has_block = given != request.messages
+        room, messages = room_left(room), without_block(request.messages, block)
+        has_block = messages != request.messages
         beside = counts([inserted(block)]) if has_block else 0
         if beside > room // 2:  # the question comes first
             has_block, beside = False, 0
-        window = fit(given, room=room - beside, has_system_prompt=request.system_message is not None, counts=counts)
+        window = fit(messages, room=room - beside, has_system_prompt=request.system_message is not None, counts=counts)
         return request.override(messages=with_block(window, block, inject=self.inject) if has_block else window)
 
     def _budget_of(self, model: BaseChatModel) -> int:
@@ -99,9 +99,9 @@ class FittedRequest(ModelRequest[Any]):
         marked = with_breakpoint(
             [*system, *request.messages], block, tools=request.tools, settings=request.model_settings
         )
-        given = {each.name: getattr(request, each.name) for each in fields(request)}
-        given |= {"messages": marked[len(system) :], "system_message": marked[0] if system else None}
-        made = cls(**given)
+        values = {each.name: getattr(request, each.name) for each in fields(request)}
+        values |= {"messages": marked[len(system) :], "system_message": marked[0] if system else None}
+        made = cls(**values)
         object.__setattr__(made, "_builder", builder)  # a request warns whoever sets a field of it
         object.__setattr__(made, "_block", block)
         return made

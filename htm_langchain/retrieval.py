@@ -249,7 +249,7 @@ class TimeoutRetriever(BaseRetriever):
         return documents(await self.deadline.arun(lambda: self._recall(query), step="recall", at_most=self.timeout))
 
     def _recall(self, query: str) -> Recall:
-        found = recall_or_overview(
+        result = recall_or_overview(
             self.memory,
             query,
             choices=self.choices,
@@ -259,7 +259,7 @@ class TimeoutRetriever(BaseRetriever):
             speaker=self.speaker,
             before=self.before,
         )
-        return trusted(found, self.min_trust)
+        return trusted(result, self.min_trust)
 
     def _get_ls_params(self, **_kwargs: Any) -> LangSmithRetrieverParams:
         return LangSmithRetrieverParams(ls_retriever_name="htm", ls_vector_store_provider="htm")
@@ -294,7 +294,7 @@ def last_question(messages: Sequence[BaseMessage]) -> tuple[object, str]:
         return messages[0].id if messages else None, ""
     last = messages[at]
     together = takewhile(
-        lambda each: is_from_person(each) and each.name == last.name,
+        lambda message: is_from_person(message) and message.name == last.name,
         reversed(messages[max(0, at + 1 - SENT_AT_ONCE) : at + 1]),
     )
     return last.id, "\n\n".join(filter(None, reversed([str(each.text) for each in together])))

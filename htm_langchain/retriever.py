@@ -103,8 +103,8 @@ class HTMRetriever(BaseRetriever):
 
     @model_validator(mode="before")
     @classmethod
-    def _one_name(cls, given: Any) -> Any:
-        return one_name(given, _FIELDS) if isinstance(given, dict) else given
+    def _one_name(cls, data: Any) -> Any:
+        return one_name(data, _FIELDS) if isinstance(data, dict) else data
 
     @model_validator(mode="after")
     def _checked(self) -> Self:
@@ -138,9 +138,9 @@ class HTMRetriever(BaseRetriever):
         *,
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - LangChain passes it by name
         run: Any = None,
-        **given: Any,
+        **options: Any,
     ) -> list[Document]:
-        arguments = self._recall_arguments(run, given)
+        arguments = self._recall_arguments(run, options)
         if not arguments["limit"]:
             return []
         return self._documents(self._memory_of(run).recall(query, **arguments))
@@ -151,13 +151,13 @@ class HTMRetriever(BaseRetriever):
         *,
         run_manager: AsyncCallbackManagerForRetrieverRun,  # noqa: ARG002 - LangChain passes it by name
         run: Any = None,
-        **given: Any,
+        **options: Any,
     ) -> list[Document]:
-        arguments = self._recall_arguments(run, given)
+        arguments = self._recall_arguments(run, options)
         if not arguments["limit"]:
             return []
-        found = await self._memory_of(run).aio.recall(query, **arguments)
-        return self._documents(found)
+        result = await self._memory_of(run).aio.recall(query, **arguments)
+        return self._documents(result)
 
     def _memory_of(self, run: Any) -> Memory:
         return memory_of(self.memory, run, tenant=self.tenant, trust_context=self.trust_context)
@@ -168,8 +168,8 @@ class HTMRetriever(BaseRetriever):
             sources=self.sources, min_trust=self.min_trust, least=1,
         )  # fmt: skip
 
-    def _recall_arguments(self, run: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-        own = one_name({name: value for name, value in given.items() if name != "verbose"}, _ARGUMENTS)
+    def _recall_arguments(self, run: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+        own = one_name({name: value for name, value in options.items() if name != "verbose"}, _ARGUMENTS)
         check_known(own, NAMES, what="options of invoke")
         choices = chosen(run, self._choices()).narrowed(own)
         return {
@@ -184,8 +184,8 @@ class HTMRetriever(BaseRetriever):
             "hold": self.hold,
         }
 
-    def _documents(self, found: Recall) -> list[Document]:
-        kept = found if self.only is None else replace(found, hits=tuple(hit for hit in found if self.only(hit)))
+    def _documents(self, result: Recall) -> list[Document]:
+        kept = result if self.only is None else replace(result, hits=tuple(hit for hit in result if self.only(hit)))
         return documents(kept)
 
     def _get_ls_params(self, **_kwargs: Any) -> LangSmithRetrieverParams:
@@ -197,9 +197,9 @@ class HTMRetriever(BaseRetriever):
         )
 
 
-def documents(found: Recall) -> list[Document]:
+def documents(result: Recall) -> list[Document]:
     """The hits of a recall as documents, best first; those of an overview as they were said."""
-    head = {OVERVIEW: found.head} if isinstance(found, Overview) else {}
+    head = {OVERVIEW: result.head} if isinstance(result, Overview) else {}
     return [
         Document(
             id=hit.node.id,
@@ -209,10 +209,10 @@ def documents(found: Recall) -> list[Document]:
                 KEY: {
                     "score": hit.score,
                     "rank": rank,
-                    **hit_metadata(hit, degraded=found.degraded, timeframe=found.timeframe),
+                    **hit_metadata(hit, degraded=result.degraded, timeframe=result.timeframe),
                     **head,
                 },
             },
         )
-        for rank, hit in enumerate(found, start=1)
+        for rank, hit in enumerate(result, start=1)
     ]

@@ -74,17 +74,17 @@ async def aqueries_of(
     return _checked(answer, question)
 
 
-def best_of(found: Sequence[Sequence[Document]]) -> Sequence[Document]:
+def best_of(results: Sequence[Sequence[Document]]) -> Sequence[Document]:
     """Merge the results of several queries, each memory once: first what stands high for most of them.
 
     Where one of them asked for an overview, it is that: its messages stand in their order.
     """
-    if len(found) == 1:
-        return found[0]
-    for documents in found:
+    if len(results) == 1:
+        return results[0]
+    for documents in results:
         if documents and OVERVIEW in documents[0].metadata[KEY]:
             return documents
-    return fused(found, id_of=lambda each: each.id, worth=_worth)
+    return fused(results, id_of=lambda document: document.id, worth=_worth)
 
 
 def _worth(document: Document) -> tuple[float, float]:

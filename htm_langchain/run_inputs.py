@@ -64,11 +64,11 @@ class Given:
             if value.id:
                 self._values.add(value.id)
         elif isinstance(value, Mapping):
-            for each in value.values():
-                self.add(each, depth=depth + 1)
+            for item in value.values():
+                self.add(item, depth=depth + 1)
         elif isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
-            for each in value:
-                self.add(each, depth=depth + 1)
+            for item in value:
+                self.add(item, depth=depth + 1)
         elif hasattr(value, "__dict__"):  # a state that is a model or a dataclass
             self.add(vars(value), depth=depth + 1)
 
@@ -87,11 +87,11 @@ class Given:
         values = (
             state.values() if isinstance(state, Mapping) else vars(state).values() if hasattr(state, "__dict__") else ()
         )
-        for each in values:
-            if isinstance(each, Sequence) and each and isinstance(each[0], BaseMessage):
-                self._values.update(message.id for message in each if message.id)
+        for item in values:
+            if isinstance(item, Sequence) and item and isinstance(item[0], BaseMessage):
+                self._values.update(message.id for message in item if message.id)
                 if is_given_before:
-                    self._values.update(str(message.text) for message in each if is_from_person(message))
+                    self._values.update(str(message.text) for message in item if is_from_person(message))
 
 
 class RunInputs(BaseCallbackHandler):
@@ -128,20 +128,20 @@ class RunInputs(BaseCallbackHandler):
         **_: Any,
     ) -> None:
         """Note what an outermost run is given, and to which one an inner run belongs."""
-        given = self.of(parent_run_id)
-        if given is None:
+        run_input = self.of(parent_run_id)
+        if run_input is None:
             is_resumed = inputs is None or (type(inputs).__name__ == "Command" and hasattr(inputs, "resume"))
-            given = Given(is_awaited=inputs == NOT_GIVEN, is_resumed=is_resumed)
-            if not given.is_awaited and not is_resumed:
-                given.add(inputs)
-        elif given.is_awaited:
+            run_input = Given(is_awaited=inputs == NOT_GIVEN, is_resumed=is_resumed)
+            if not run_input.is_awaited and not is_resumed:
+                run_input.add(inputs)
+        elif run_input.is_awaited:
             if inputs != NOT_GIVEN:
-                given.add(inputs)
-                given.is_awaited = given.is_empty
+                run_input.add(inputs)
+                run_input.is_awaited = run_input.is_empty
         elif metadata:
-            given.add_step(inputs, metadata, graph=parent_run_id)
+            run_input.add_step(inputs, metadata, graph=parent_run_id)
         with self._lock:
-            self._known[run_id] = given
+            self._known[run_id] = run_input
             if name == LOADING:
                 self._loading[run_id] = inputs
             for held in (self._known, self._loading):
@@ -175,14 +175,14 @@ def note_inputs() -> None:
 
 def is_prompted(messages: Sequence[BaseMessage]) -> bool:
     """True if all that persons seem to say to the agent that runs are prompts of the graph that called it."""
-    given, said = _given(), [each for each in messages if is_from_person(each)]
-    return given is not None and bool(said) and not any(map(given.has, said))
+    run_input, spoken = _given(), [each for each in messages if is_from_person(each)]
+    return run_input is not None and bool(spoken) and not any(map(run_input.has, spoken))
 
 
 def without_prompts(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     """Messages without those of a person that a graph has written."""
-    given = _given()
-    return [each for each in messages if given is None or not is_from_person(each) or given.has(each)]
+    run_input = _given()
+    return [each for each in messages if run_input is None or not is_from_person(each) or run_input.has(each)]
 
 
 def present_run() -> object | None:
@@ -192,8 +192,8 @@ def present_run() -> object | None:
 
 def is_resumed() -> bool:
     """True if the outermost run takes up an earlier one again, and is given nothing new."""
-    given = _given()
-    return given is not None and given.is_resumed
+    run_input = _given()
+    return run_input is not None and run_input.is_resumed
 
 
 def loaded_for() -> Any:
@@ -207,5 +207,5 @@ def _given() -> Given | None:
 
 def _parent_run() -> UUID | None:
     config = var_child_runnable_config.get() or {}
-    found: UUID | None = getattr(config.get("callbacks"), "parent_run_id", None)
-    return found
+    run_id: UUID | None = getattr(config.get("callbacks"), "parent_run_id", None)
+    return run_id

@@ -42,17 +42,17 @@ TOOLS_NODE = "tools"
 
 
 def user_of(
-    runtime: Any, *, given: NameSource, own: str | None, noted: str | None = None, trust_context: bool = False
+    runtime: Any, *, source: NameSource, own: str | None, noted: str | None = None, trust_context: bool = False
 ) -> str | None:
-    """The user of a run: `given`, else who the server says it is, else whom the run names, else `noted`.
+    """The user of a run: `source`, else who the server says it is, else whom the run names, else `noted`.
 
     The server says it by the user that it has authenticated, or by the memory's `own` user. A run that names another one, in
     its context or its configuration, is that user's only with `trust_context`; else an error is logged. `runtime` is
     LangGraph's `Runtime`, anything like it, or None. Raises `InvalidInput` for a name that is reserved for sessions without
     a user.
     """
-    if given is not None:
-        return check_not_reserved(text_or_none(given(runtime) if callable(given) else given)) or own
+    if source is not None:
+        return check_not_reserved(text_or_none(source(runtime) if callable(source) else source)) or own
     in_context = _field(getattr(runtime, "context", None), "user_id")
     in_config = _field(_configurable(runtime), "user_id")
     authenticated = check_not_reserved(authenticated_user(runtime))
@@ -84,29 +84,29 @@ def _claimed_user(configurable: Mapping[str, Any]) -> str | None:
     return (_field(user, "identity") if isinstance(user, Mapping) else None) or _field(configurable, AUTHENTICATED_ID)
 
 
-def may_choose_tenant(given: TenantSource) -> bool:
+def may_choose_tenant(source: TenantSource) -> bool:
     """True if a run may choose from tenants."""
-    return given is not None and not isinstance(given, str) and not callable(given)
+    return source is not None and not isinstance(source, str) and not callable(source)
 
 
-def tenant_of(runtime: Any, *, given: TenantSource, default: str, is_required: bool = False) -> str:
+def tenant_of(runtime: Any, *, source: TenantSource, default: str, is_required: bool = False) -> str:
     """The tenant of a run: `default`, unless whoever made the component allows another one.
 
-    `given` is a name, a callable that finds one, or a collection of the names that a context or a configuration may choose
+    `source` is a name, a callable that finds one, or a collection of the names that a context or a configuration may choose
     from. What these say without that has no effect, since a client may have written it: an error is logged. Raises
     `InvalidInput` for a name that is not in the collection, and where one `is_required` and a run that may choose has none.
     """
-    if isinstance(given, str) or callable(given):
-        return text_or_none(given(runtime) if callable(given) else given) or default
+    if isinstance(source, str) or callable(source):
+        return text_or_none(source(runtime) if callable(source) else source) or default
     asked = _field(getattr(runtime, "context", None), "tenant") or _field(_configurable(runtime), "tenant")
-    if asked is None and is_required and given is not None:
+    if asked is None and is_required and source is not None:
         raise InvalidInput(
             "expected a tenant, since tenant= has several to choose from and nothing tells in which one the conversation "
             "began, got none; name it in config['configurable']['tenant'] or in the context"
         )
     if asked is None or asked == default:
         return default
-    if given is None:
+    if source is None:
         _log_mismatch(
             "tenant",
             default,
@@ -114,21 +114,21 @@ def tenant_of(runtime: Any, *, given: TenantSource, default: str, is_required: b
             instead="give tenant= a callable, or the names that a run may choose from, if a run may choose",
         )
         return default
-    if asked not in given:
+    if asked not in source:
         raise InvalidInput(
             f"expected a tenant that this component may work for, got {asked!r:.80}; allow it by tenant="
         )
     return asked
 
 
-def session_of(runtime: Any, *, given: NameSource, default: str | None, trust_context: bool = False) -> str | None:
-    """The session of a run: `given`, else the run's thread, else `default`, the memory's own, else what the context names.
+def session_of(runtime: Any, *, source: NameSource, default: str | None, trust_context: bool = False) -> str | None:
+    """The session of a run: `source`, else the run's thread, else `default`, the memory's own, else what the context names.
 
     A context that names another one than the thread's, or than the memory's own, counts only with `trust_context`; else an
     error is logged.
     """
-    if given is not None:
-        return text_or_none(given(runtime) if callable(given) else given) or default
+    if source is not None:
+        return text_or_none(source(runtime) if callable(source) else source) or default
     context = getattr(runtime, "context", None)
     named = _field(context, "session_id") or _field(context, "thread_id")
     verified = (
@@ -159,11 +159,11 @@ def memory_of(
     """
     state = getattr(runtime, "state", None)
     noted = _field(state, "htm_tenant") if tenant is not None else None
-    found = session_of(runtime, given=session, default=memory.session, trust_context=trust_context)
+    named = session_of(runtime, source=session, default=memory.session, trust_context=trust_context)
     return memory_for(
-        in_tenant(memory, tenant_of_thread(runtime, given=tenant, default=memory.tenant, noted=noted)),
-        user=user_of(runtime, given=user, own=memory.user, noted=_speaker(state), trust_context=trust_context),
-        session=found or _field(state, "htm_session"),
+        in_tenant(memory, tenant_of_thread(runtime, source=tenant, default=memory.tenant, noted=noted)),
+        user=user_of(runtime, source=user, own=memory.user, noted=_speaker(state), trust_context=trust_context),
+        session=named or _field(state, "htm_session"),
         timezone=timezone_of(runtime),
     )
 
@@ -173,12 +173,12 @@ def timezone_of(runtime: Any) -> str | None:
 
     What is the name of no zone is left out, and the log says so once.
     """
-    given = _field(getattr(runtime, "context", None), "timezone") or _field(_configurable(runtime), "timezone")
-    return known_timezone(given, log=_log)
+    zone = _field(getattr(runtime, "context", None), "timezone") or _field(_configurable(runtime), "timezone")
+    return known_timezone(zone, log=_log)
 
 
 def tenant_of_thread(
-    runtime: Any, *, given: TenantSource, default: str, noted: str | None, is_required: bool = False
+    runtime: Any, *, source: TenantSource, default: str, noted: str | None, is_required: bool = False
 ) -> str:
     """`tenant_of`, in a thread that began in the tenant `noted` and stays in it, also where a later run names none.
 
@@ -187,18 +187,18 @@ def tenant_of_thread(
     if (
         noted is not None
         and noted != default
-        and may_choose_tenant(given)
-        and noted not in cast("Collection[str]", given)
+        and may_choose_tenant(source)
+        and noted not in cast("Collection[str]", source)
     ):
         raise InvalidInput(
             f"expected a tenant that this component may work for, got {noted!r:.80}; allow it by tenant="
         )
-    found = tenant_of(runtime, given=given, default=noted or default, is_required=is_required and noted is None)
-    if noted is not None and found != noted:
+    tenant = tenant_of(runtime, source=source, default=noted or default, is_required=is_required and noted is None)
+    if noted is not None and tenant != noted:
         raise InvalidInput(
             "expected the tenant in which the thread began, got another; use a thread of its own for each"
         )
-    return found
+    return tenant
 
 
 def in_tenant(memory: Memory, tenant: str) -> Memory:
@@ -218,14 +218,14 @@ def chosen(runtime: Any, choices: Choices) -> Choices:
 
 def run_of(config: RunnableConfig) -> Any:
     """Return what is known of a run: its configuration, and what LangGraph's runtime around it knows, where there is one."""
-    found = None
+    runtime = None
     if "langgraph.runtime" in sys.modules:
         from langgraph.runtime import get_runtime
 
         with contextlib.suppress(RuntimeError, KeyError, AttributeError):
-            found = get_runtime()
+            runtime = get_runtime()
     names = ("context", "server_info", "execution_info")
-    return SimpleNamespace(config=config, **{name: getattr(found, name, None) for name in names})
+    return SimpleNamespace(config=config, **{name: getattr(runtime, name, None) for name in names})
 
 
 def subagent_of(runtime: Any) -> str | None:
@@ -306,8 +306,8 @@ def _configurable(runtime: Any) -> Mapping[str, Any]:
 
 def _choice(context: Any, name: str) -> Any:
     """Return what a context has under a name; None for a method that happens to have it."""
-    found = context.get(name) if isinstance(context, Mapping) else getattr(context, name, None)
-    return None if callable(found) else found
+    value = context.get(name) if isinstance(context, Mapping) else getattr(context, name, None)
+    return None if callable(value) else value
 
 
 def running_config() -> Mapping[str, Any]:

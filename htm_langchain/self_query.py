@@ -64,8 +64,8 @@ class HTMTranslator(Visitor):
         if comparator in (Comparator.IN, Comparator.NIN):
             values = list(value) if isinstance(value, list | tuple | set) else [value]
             if any(_day(each) for each in values):
-                found = {"$or": [_compared(key, Comparator.EQ, each) for each in values]}
-                return found if comparator is Comparator.IN else {"$not": found}
+                any_of = {"$or": [_compared(key, Comparator.EQ, each) for each in values]}
+                return any_of if comparator is Comparator.IN else {"$not": any_of}
             return {key: {_SIGNS[comparator]: [_plain(each) for each in values]}}
         return _compared(key, comparator, value)
 

@@ -65,13 +65,13 @@ class ThreadNote:
         speaker = _digest(self.key, user)
         places = {str(each.id): at for at, each in enumerate(messages)}
         starts = [0, *(places.get(id, -1) for _, id in self.speakers[1:])]
-        found = []
-        for at, each in enumerate(messages):
+        own = []
+        for at, message in enumerate(messages):
             last = max(number for number, start in enumerate(starts) if 0 <= start <= at)
             lost = itertools.takewhile(lambda number: starts[number] < 0, range(last + 1, len(starts)))
             if all(self.speakers[number][0] == speaker for number in (last, *lost)):
-                found.append(each)
-        return found
+                own.append(message)
+        return own
 
     def to_state(self) -> dict[str, Any]:
         """The note as a checkpointer keeps it."""
@@ -95,16 +95,16 @@ def _digest(key: str, user: str | None) -> str | None:
 
 def note_of(state: Mapping[str, Any]) -> ThreadNote | None:
     """The note in a state; None where there is none."""
-    found = state.get("htm_thread")
-    if not isinstance(found, Mapping):
+    note = state.get("htm_thread")
+    if not isinstance(note, Mapping):
         return None
-    key, speakers = found["key"], tuple((who, id) for who, id in found["speakers"])
-    user = found.get("user")
-    if "user" not in found:  # written by 0.1, with names
+    key, speakers = note["key"], tuple((who, id) for who, id in note["speakers"])
+    user = note.get("user")
+    if "user" not in note:  # written by 0.1, with names
         user = speakers[-1][0]
         speakers = tuple((_digest(key, who), id) for who, id in speakers)
-    is_first, turn, asked = found.get("is_first", True), found.get("turn"), found.get("asked")
-    return ThreadNote(key, found["began_with"], speakers, is_first, turn, user, asked)
+    is_first, turn, asked = note.get("is_first", True), note.get("turn"), note.get("asked")
+    return ThreadNote(key, note["began_with"], speakers, is_first, turn, user, asked)
 
 
 def ended(state: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -121,16 +121,16 @@ def with_ids(messages: Sequence[AnyMessage], *, key: str) -> list[AnyMessage]:
     if all(each.id for each in messages):
         return list(messages)
     seen: Counter[tuple[str, str]] = Counter()
-    found: list[AnyMessage] = []
-    for each in messages:
-        if not each.id:
-            said = (each.type, repr(each.content))
-            text = f"{key}\x00{said[0]}\x00{said[1]}\x00{seen[said]}"
-            seen[said] += 1
+    result: list[AnyMessage] = []
+    for message in messages:
+        if not message.id:
+            signature = (message.type, repr(message.content))
+            text = f"{key}\x00{signature[0]}\x00{signature[1]}\x00{seen[signature]}"
+            seen[signature] += 1
             id = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-            each = each.model_copy(update={"id": id})
-        found.append(each)
-    return found
+            message = message.model_copy(update={"id": id})
+        result.append(message)
+    return result
 
 
 # -- what LangGraph knows ---------------------------------------------------------------------------------------------
@@ -138,14 +138,14 @@ def with_ids(messages: Sequence[AnyMessage], *, key: str) -> list[AnyMessage]:
 
 def checkpointer() -> Any:
     """The checkpointer of the run, or None."""
-    found = _configurable().get(CHECKPOINTER)
-    return found if hasattr(found, "get_tuple") else None
+    saver = _configurable().get(CHECKPOINTER)
+    return saver if hasattr(saver, "get_tuple") else None
 
 
 def thread_of_run() -> str | None:
     """The thread of the run; None outside of one."""
-    found = _configurable().get("thread_id")
-    return None if found is None else str(found)
+    thread = _configurable().get("thread_id")
+    return None if thread is None else str(thread)
 
 
 def is_lost_with_process(saver: object) -> bool:
@@ -191,19 +191,19 @@ async def atenant_of_checkpoint(saver: Any) -> str | None:
 
 
 def _user_of_turn(*, is_resumed: bool) -> _Rule:
-    found: Sequence[Any] = ()
+    checkpoints: Sequence[Any] = ()
     for attempt in range(MAX_TRIES):
-        found = yield _Ask(_config(), wait=WAIT if attempt else 0.0)
-        if found:
+        checkpoints = yield _Ask(_config(), wait=WAIT if attempt else 0.0)
+        if checkpoints:
             break
     known: list[Any] = []
-    while found and len(known) < MAX_CHECKPOINTS:
-        known.append(found[0])
-        if found[0].metadata.get("user_id"):
-            return str(found[0].metadata["user_id"])
-        if found[0].metadata.get("source") == "input" or not found[0].parent_config:
+    while checkpoints and len(known) < MAX_CHECKPOINTS:
+        known.append(checkpoints[0])
+        if checkpoints[0].metadata.get("user_id"):
+            return str(checkpoints[0].metadata["user_id"])
+        if checkpoints[0].metadata.get("source") == "input" or not checkpoints[0].parent_config:
             break
-        found = yield _Ask(found[0].parent_config)
+        checkpoints = yield _Ask(checkpoints[0].parent_config)
     if not is_resumed or not known or known[-1].metadata.get("source") != "input":
         return None
     # What follows the turn's input belongs to the turn, up to the next input. There the note tells of a new turn.
@@ -213,8 +213,8 @@ def _user_of_turn(*, is_resumed: bool) -> _Rule:
         listed = yield _Ask(_config(of_thread=True), step=step)
         later = [each for each in listed if _id_of(each.parent_config) in ids]
         later = [each for each in later if each.metadata.get("source") in ("loop", "fork")]
-        for each in later:
-            note = note_of(each.checkpoint.get("channel_values") or {})
+        for entry in later:
+            note = note_of(entry.checkpoint.get("channel_values") or {})
             if note is not None and note.turn != before and note.user is not None:
                 return note.user
         if not later:
@@ -223,52 +223,52 @@ def _user_of_turn(*, is_resumed: bool) -> _Rule:
     return None
 
 
-def _turn_noted(found: Any) -> str | None:
-    note = note_of(found.checkpoint.get("channel_values") or {})
+def _turn_noted(entry: Any) -> str | None:
+    note = note_of(entry.checkpoint.get("channel_values") or {})
     return None if note is None else note.turn
 
 
 def _tenant_of_thread() -> _Rule:
     last, is_earlier = None, False
-    found = yield _Ask(_config())
+    checkpoints = yield _Ask(_config())
     for _ in range(MAX_CHECKPOINTS):
-        if not found:
+        if not checkpoints:
             break
-        last = found[0].metadata.get("tenant") or last
-        if is_earlier and found[0].metadata.get("tenant"):
+        last = checkpoints[0].metadata.get("tenant") or last
+        if is_earlier and checkpoints[0].metadata.get("tenant"):
             break
-        is_earlier = is_earlier or found[0].metadata.get("source") == "input"
-        if not found[0].parent_config:
+        is_earlier = is_earlier or checkpoints[0].metadata.get("source") == "input"
+        if not checkpoints[0].parent_config:
             break
-        found = yield _Ask(found[0].parent_config)
+        checkpoints = yield _Ask(checkpoints[0].parent_config)
     return last
 
 
 def _answered(saver: Any, rule: _Rule) -> str | None:
-    found: Any = None
+    checkpoints: Any = None
     try:
         while True:
-            ask = rule.send(found)
+            ask = rule.send(checkpoints)
             time.sleep(ask.wait)
             if ask.step is None:
-                found = [each for each in [saver.get_tuple(ask.config)] if each is not None]
+                checkpoints = [each for each in [saver.get_tuple(ask.config)] if each is not None]
             else:
-                found = list(saver.list(ask.config, filter={"step": ask.step}, limit=MAX_CHECKPOINTS))
+                checkpoints = list(saver.list(ask.config, filter={"step": ask.step}, limit=MAX_CHECKPOINTS))
     except StopIteration as done:
         return cast("str | None", done.value)
 
 
 async def _aanswered(saver: Any, rule: _Rule) -> str | None:
-    found: Any = None
+    checkpoints: Any = None
     try:
         while True:
-            ask = rule.send(found)
+            ask = rule.send(checkpoints)
             await asyncio.sleep(ask.wait)
             if ask.step is None:
-                found = [each for each in [await saver.aget_tuple(ask.config)] if each is not None]
+                checkpoints = [each for each in [await saver.aget_tuple(ask.config)] if each is not None]
             else:
                 listed = saver.alist(ask.config, filter={"step": ask.step}, limit=MAX_CHECKPOINTS)
-                found = [each async for each in listed]
+                checkpoints = [each async for each in listed]
     except StopIteration as done:
         return cast("str | None", done.value)
 
@@ -282,8 +282,8 @@ def _config(*, of_thread: bool = False) -> Any:
     known = _configurable()
     space, checkpoint = next(iter((known.get(CHECKPOINTS) or {}).items()), ("", None))
     thread = known.get("thread_id")
-    found = {"thread_id": thread, "checkpoint_ns": space}
-    return {"configurable": found if of_thread else {**found, "checkpoint_id": checkpoint}}
+    place = {"thread_id": thread, "checkpoint_ns": space}
+    return {"configurable": place if of_thread else {**place, "checkpoint_id": checkpoint}}
 
 
 def _configurable() -> Mapping[str, Any]:

@@ -91,13 +91,13 @@ class Counters:
         """The model's own counter where it has one that calls no server; otherwise the estimate."""
         if not _counts_locally(model):
             return count
-        found = self._held.pop(id(model), None)
-        if found is None or found.model is not model:
-            found = ModelCounts(model)
-        self._held[id(model)] = found
+        counter = self._held.pop(id(model), None)
+        if counter is None or counter.model is not model:
+            counter = ModelCounts(model)
+        self._held[id(model)] = counter
         if len(self._held) > MODELS:
             self._held.popitem(last=False)
-        return found
+        return counter
 
 
 class _Held:
@@ -133,12 +133,12 @@ def _known(message: BaseMessage) -> int:
 def _about(message: BaseMessage) -> int:
     """About the tokens of a message: its role, its content, its calls, and its fields beside these."""
     blocks = [message.content] if isinstance(message.content, str) else message.content
-    said = {each.get("id") for each in blocks if isinstance(each, dict) and each.get("type") in _CALL_BLOCKS}
+    counted = {each.get("id") for each in blocks if isinstance(each, dict) and each.get("type") in _CALL_BLOCKS}
     calls = [call for kind in ("tool_calls", "invalid_tool_calls") for call in getattr(message, kind, ())]
     beside = [
         message.name or "",
         getattr(message, "tool_call_id", ""),
-        *(_json(call) for call in calls if call["id"] not in said),
+        *(_json(call) for call in calls if call["id"] not in counted),
         _json(_beside(message)),
     ]
     return OVERHEAD + sum(map(_block_tokens, blocks)) + sum(map(_tokens, beside))

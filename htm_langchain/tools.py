@@ -106,7 +106,7 @@ def create_recall_tool(
         """Look up what was said or noted before."""
         theirs = run_scope.memory(runtime, config)
         own = chosen(run_scope.trusted(runtime, config), choices).narrowed({"timeframe": timeframe})
-        found = recall_or_overview(
+        result = recall_or_overview(
             theirs,
             query,
             choices=own,
@@ -114,8 +114,8 @@ def create_recall_tool(
             limit=tool_replies.allowed_limit(limit),
             min_score=least,
         )
-        found = trusted(found, min_trust)
-        return tool_replies.recall_reply(theirs, found), documents(found)
+        result = trusted(result, min_trust)
+        return tool_replies.recall_reply(theirs, result), documents(result)
 
     return make_tool(recall, run_scope, name, description, RecallArguments, response_format="content_and_artifact")
 

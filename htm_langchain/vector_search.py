@@ -92,8 +92,8 @@ def check_options(options: Options, known: Sequence[str]) -> None:
 
 def check_mode(value: object) -> Mode:
     """One of the ways to search."""
-    found: Mode = check_choice(value, get_args(Mode), what="mode")
-    return found
+    mode: Mode = check_choice(value, get_args(Mode), what="mode")
+    return mode
 
 
 def _diverse(

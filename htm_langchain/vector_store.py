@@ -531,19 +531,19 @@ class HTMVectorStore(VectorStore):
         return [id for batch in batches for id in batch]
 
     def _diverse(
-        self, query: str, k: int, fetch_k: int, lambda_mult: float, given: Mapping[str, Any]
+        self, query: str, k: int, fetch_k: int, lambda_mult: float, arguments: Mapping[str, Any]
     ) -> list[CollectionHit]:
-        options = self._options(given)
+        options = self._options(arguments)
         return find_diverse(self._items, query, k, fetch_k=fetch_k, lambda_mult=lambda_mult, options=options)
 
     def _diverse_by_vector(
-        self, vector: Sequence[float], k: int, fetch_k: int, lambda_mult: float, given: Mapping[str, Any]
+        self, vector: Sequence[float], k: int, fetch_k: int, lambda_mult: float, arguments: Mapping[str, Any]
     ) -> list[CollectionHit]:
-        options = self._options(given)
+        options = self._options(arguments)
         return find_diverse_by_vector(self._items, vector, k, fetch_k=fetch_k, lambda_mult=lambda_mult, options=options)
 
-    def _options(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        return {"mode": self.mode, **one_name(dict(given), OLDER)}
+    def _options(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        return {"mode": self.mode, **one_name(dict(arguments), OLDER)}
 
 
 def _documents(hits: Iterable[CollectionHit]) -> list[Document]:
@@ -567,9 +567,9 @@ def _items(
     *,
     index: bool,
 ) -> list[CollectionItem]:
-    for given, what in ((metadatas, "metadatas"), (ids, "ids")):
-        if given is not None and len(given) != len(texts):
-            raise InvalidInput(f"expected as many {what} as texts, which are {len(texts)}, got {len(given)}")
+    for values, what in ((metadatas, "metadatas"), (ids, "ids")):
+        if values is not None and len(values) != len(texts):
+            raise InvalidInput(f"expected as many {what} as texts, which are {len(texts)}, got {len(values)}")
     if not isinstance(index, bool):
         raise InvalidInput(f"expected index to be True or False, got {index!r:.80}")
     rows = zip(texts, metadatas or [{}] * len(texts), ids or [None] * len(texts), strict=True)

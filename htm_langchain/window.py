@@ -101,7 +101,7 @@ def grouped(
     lead = leading_system(messages)
     parts = group_tool_calls(
         messages[lead:],
-        is_result=lambda each: isinstance(each, ToolMessage),
+        is_result=lambda message: isinstance(message, ToolMessage),
         answers=_answers,
         is_answered=_is_answered,
     )
@@ -139,12 +139,12 @@ def _without_repeats(group: tuple[AnyMessage, ...]) -> tuple[AnyMessage, ...]:
     """
     left = Counter(call["id"] for call in calls_of(group[0]))
     kept: list[AnyMessage] = []
-    for each in reversed(group):
-        if isinstance(each, ToolMessage):
-            left[each.tool_call_id] -= 1
-            if left[each.tool_call_id] < 0:
+    for message in reversed(group):
+        if isinstance(message, ToolMessage):
+            left[message.tool_call_id] -= 1
+            if left[message.tool_call_id] < 0:
                 continue
-        kept.append(each)
+        kept.append(message)
     return tuple(reversed(kept))
 
 
@@ -162,12 +162,12 @@ def parts(message: AnyMessage) -> Parts[AnyMessage]:
 
     def rebuilt(texts: Sequence[str]) -> AnyMessage:
         """The message with other texts."""
-        given = iter(texts)
-        changed: dict[str, Any] = {"content": _with_content(message.content, given)}
+        remaining = iter(texts)
+        changed: dict[str, Any] = {"content": _with_content(message.content, remaining)}
         if isinstance(message, AIMessage):
             for kind in ("tool_calls", "invalid_tool_calls"):
                 calls = getattr(message, kind)
-                changed[kind] = [{**call, "args": with_texts_within(call["args"], given)} for call in calls]
+                changed[kind] = [{**call, "args": with_texts_within(call["args"], remaining)} for call in calls]
             # Providers' own form of the calls, which would say them whole.
             more = message.additional_kwargs
             changed["additional_kwargs"] = {

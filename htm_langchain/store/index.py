@@ -113,8 +113,8 @@ class EmbeddingFunction:
         """One vector per text."""
         if self._awaited:
             return _run(self._answer, texts)
-        found: Vectors = self._function(texts)  # type: ignore[assignment]
-        return found
+        vectors: Vectors = self._function(texts)  # type: ignore[assignment]
+        return vectors
 
     def embed_query(self, text: str) -> list[float]:
         """The vector of a query; the function treats it like any text."""
@@ -128,9 +128,9 @@ class EmbeddingFunction:
 def _name_of(function: Callable[..., Any]) -> str:
     """The name of the model behind a function, under which its vectors are stored."""
     owner = getattr(function, "__self__", function)  # of a method, whose attributes are the owner's
-    given = getattr(function, "model", None) or getattr(owner, "model", None)
-    if isinstance(given, str) and given.strip():
-        return given
+    model = getattr(function, "model", None) or getattr(owner, "model", None)
+    if isinstance(model, str) and model.strip():
+        return model
     called = function if hasattr(function, "__qualname__") else type(function)
     name = f"{called.__module__}.{called.__qualname__}"
     is_alone = owner is function or inspect.ismodule(owner)  # a function, and not a method of something
@@ -150,8 +150,8 @@ def _run(work: Callable[[list[str]], Any], texts: list[str]) -> Vectors:
     """Run a coroutine: on the event loop that waits for this batch, else on a new one in a thread of its own."""
     loop = waiting.get()
     if loop is not None and loop.is_running() and loop is not asyncio._get_running_loop():
-        found: Vectors = asyncio.run_coroutine_threadsafe(work(texts), loop).result()
-        return found
+        vectors: Vectors = asyncio.run_coroutine_threadsafe(work(texts), loop).result()
+        return vectors
     answers: list[Any] = []
 
     def alone() -> None:

@@ -35,9 +35,9 @@ def put_item(op: PutOp, index: Index) -> CollectionItem:
     )
 
 
-def got_item(found: CollectionItem) -> Item:
+def got_item(item: CollectionItem) -> Item:
     """Return the answer of a get."""
-    return Item(**_fields(found))
+    return Item(**_fields(item))
 
 
 def found_item(hit: CollectionHit) -> SearchItem:
@@ -45,13 +45,13 @@ def found_item(hit: CollectionHit) -> SearchItem:
     return SearchItem(**_fields(hit.item), score=hit.score)
 
 
-def _fields(found: CollectionItem) -> dict[str, Any]:
+def _fields(item: CollectionItem) -> dict[str, Any]:
     return {
-        "namespace": tuple(found.namespace),
-        "key": found.id,
-        "value": join_value(cast(dict[str, Any], found.value), found.payload),
-        "created_at": found.created_at,
-        "updated_at": found.updated_at,
+        "namespace": tuple(item.namespace),
+        "key": item.id,
+        "value": join_value(cast(dict[str, Any], item.value), item.payload),
+        "created_at": item.created_at,
+        "updated_at": item.updated_at,
     }
 
 
@@ -109,7 +109,7 @@ def check_namespace(namespace: object) -> None:
 
 def check_conditions(conditions: Sequence[MatchCondition]) -> None:
     """Refuse an unknown kind of match."""
-    for each in conditions:
-        if each.match_type not in ("prefix", "suffix"):
-            raise InvalidInput(f"expected match_type to be 'prefix' or 'suffix', got {each.match_type!r}")
-        check_namespace(each.path)
+    for condition in conditions:
+        if condition.match_type not in ("prefix", "suffix"):
+            raise InvalidInput(f"expected match_type to be 'prefix' or 'suffix', got {condition.match_type!r}")
+        check_namespace(condition.path)

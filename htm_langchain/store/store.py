@@ -139,8 +139,8 @@ class HTMStore(BaseStore):
         for op in operations:
             _check(op)
         put, removed = self._writes(operations)
-        found = self._read(operations)
-        answers = [self._answer(op, found) for op in operations]
+        stored = self._read(operations)
+        answers = [self._answer(op, stored) for op in operations]
         if put or removed:
             self._items.put(put, remove=removed)
         return answers
@@ -159,16 +159,16 @@ class HTMStore(BaseStore):
         return put, [place for place, op in last.items() if op.value is None]
 
     def _read(self, operations: Sequence[Op]) -> dict[Place, CollectionItem]:
-        found: dict[Place, CollectionItem] = {}
+        stored: dict[Place, CollectionItem] = {}
         for refresh in (True, False):
             wanted = [_place(op) for op in operations if isinstance(op, GetOp) and bool(op.refresh_ttl) is refresh]
             items = self._items.get(wanted, refresh=refresh) if wanted else []
-            found |= {(tuple(item.namespace), cast(str, item.id)): item for item in items}
-        return found
+            stored |= {(tuple(item.namespace), cast(str, item.id)): item for item in items}
+        return stored
 
-    def _answer(self, op: Op, found: Mapping[Place, CollectionItem]) -> Result:
+    def _answer(self, op: Op, stored: Mapping[Place, CollectionItem]) -> Result:
         if isinstance(op, GetOp):
-            item = found.get(_place(op))
+            item = stored.get(_place(op))
             return None if item is None else got_item(item)
         if isinstance(op, SearchOp):
             return cast(Result, self._search(op))
@@ -321,11 +321,11 @@ def _check(op: object) -> None:
 
 
 def _settings(pool_config: Mapping[str, Any] | None) -> Settings:
-    given = dict(pool_config or {})
-    pool_min, pool_max = given.pop("min_size", None), given.pop("max_size", None)
-    if given:
+    options = dict(pool_config or {})
+    pool_min, pool_max = options.pop("min_size", None), options.pop("max_size", None)
+    if options:
         raise InvalidInput(
-            f"expected pool_config to have min_size and max_size, got {', '.join(map(str, given))} too; give a "
+            f"expected pool_config to have min_size and max_size, got {', '.join(map(str, options))} too; give a "
             "connection's other settings in the DSN"
         )
     sizes = {"pool_min": pool_min, "pool_max": None if pool_max is None else max(pool_max, 1)}

@@ -44,8 +44,8 @@ def join_value(value: dict[str, Any], exact: bytes | None) -> dict[str, Any]:
     """The value that `split_value` was given."""
     if exact is None:
         return value
-    found: dict[str, Any] = json.loads(exact)
-    return found
+    decoded: dict[str, Any] = json.loads(exact)
+    return decoded
 
 
 def _check_part(value: Any, at: str, depth: int) -> Any:

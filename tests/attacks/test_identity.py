@@ -211,9 +211,9 @@ def test_in_langgraph_server_itself_its_keys_are_its_own_word(
 ) -> None:
     """The server refuses a request whose configuration has these keys."""
     run = Scope(context={"user_id": "ann"}, config=request("thread", **said), state={})
-    assert user_of(run, given=None, own="own") == "own"
+    assert user_of(run, source=None, own="own") == "own"
     monkeypatch.setitem(sys.modules, "langgraph_api", types.ModuleType("langgraph_api"))
-    assert user_of(run, given=None, own="own") == "mallory"
+    assert user_of(run, source=None, own="own") == "mallory"
 
 
 @pytest.mark.parametrize("nobody", [Nobody(), {"identity": "", "is_authenticated": False}, None])

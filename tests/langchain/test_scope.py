@@ -27,48 +27,48 @@ SERVER = SimpleNamespace(user=SimpleNamespace(identity="served"))
 
 def test_the_user_is_the_one_given_then_the_servers_then_the_memorys_then_the_one_that_the_run_names() -> None:
     everywhere = runtime(context={"user_id": "told"}, server_info=SERVER)
-    assert user_of(everywhere, given="fixed", own="own") == "fixed"
-    assert user_of(everywhere, given=lambda run: run.context["user_id"].upper(), own="own") == "TOLD"
-    assert user_of(everywhere, given=lambda run: None, own="own") == "own"
-    assert user_of(everywhere, given=None, own="own") == "served"
-    assert user_of(runtime(server_info=SERVER), given=None, own="own") == "served"
-    assert user_of(runtime(context={"user_id": "told"}), given=None, own="own") == "own"
-    assert user_of(runtime(context={"user_id": "told"}), given=None, own=None, noted="noted") == "told"
-    assert user_of(runtime(context={"user_id": "told"}), given=None, own=anonymous("t")) == "told"
-    assert user_of(runtime(), given=None, own=None, noted="noted") == "noted"
-    assert user_of(runtime(), given=None, own="own", noted="noted") == "own"
-    assert user_of(runtime(context={"user_id": "  "}), given=None, own=None) is None
-    assert user_of(runtime(context=SimpleNamespace(user_id=42)), given=None, own=None) == "42"
-    assert user_of(None, given=None, own=None) is None
+    assert user_of(everywhere, source="fixed", own="own") == "fixed"
+    assert user_of(everywhere, source=lambda run: run.context["user_id"].upper(), own="own") == "TOLD"
+    assert user_of(everywhere, source=lambda run: None, own="own") == "own"
+    assert user_of(everywhere, source=None, own="own") == "served"
+    assert user_of(runtime(server_info=SERVER), source=None, own="own") == "served"
+    assert user_of(runtime(context={"user_id": "told"}), source=None, own="own") == "own"
+    assert user_of(runtime(context={"user_id": "told"}), source=None, own=None, noted="noted") == "told"
+    assert user_of(runtime(context={"user_id": "told"}), source=None, own=anonymous("t")) == "told"
+    assert user_of(runtime(), source=None, own=None, noted="noted") == "noted"
+    assert user_of(runtime(), source=None, own="own", noted="noted") == "own"
+    assert user_of(runtime(context={"user_id": "  "}), source=None, own=None) is None
+    assert user_of(runtime(context=SimpleNamespace(user_id=42)), source=None, own=None) == "42"
+    assert user_of(None, source=None, own=None) is None
 
 
 def test_with_trust_a_context_goes_before_the_server_and_all_of_a_run_before_the_memory() -> None:
     everywhere = runtime(context={"user_id": "told"}, server_info=SERVER)
-    assert user_of(everywhere, given=None, own="own", trust_context=True) == "told"
-    assert user_of(runtime(server_info=SERVER), given=None, own="own", trust_context=True) == "served"
+    assert user_of(everywhere, source=None, own="own", trust_context=True) == "told"
+    assert user_of(runtime(server_info=SERVER), source=None, own="own", trust_context=True) == "served"
     configured = runtime(config={"configurable": {"user_id": "ann"}})
-    assert user_of(configured, given=None, own="own", trust_context=True) == "ann"
-    assert user_of(runtime(), given=None, own="own", trust_context=True) == "own"
-    assert session_of(runtime(context={"session_id": "s"}), given=None, default="own", trust_context=True) == "s"
+    assert user_of(configured, source=None, own="own", trust_context=True) == "ann"
+    assert user_of(runtime(), source=None, own="own", trust_context=True) == "own"
+    assert session_of(runtime(context={"session_id": "s"}), source=None, default="own", trust_context=True) == "s"
 
 
 def test_the_session_is_the_one_given_then_the_thread_then_the_memorys_then_the_contexts() -> None:
     thread = SimpleNamespace(thread_id="t")
     everywhere = runtime(context={"session_id": "s"}, execution_info=thread)
-    assert session_of(everywhere, given="fixed", default="own") == "fixed"
-    assert session_of(everywhere, given=lambda run: None, default="own") == "own"
-    assert session_of(everywhere, given=None, default="own") == "t"
+    assert session_of(everywhere, source="fixed", default="own") == "fixed"
+    assert session_of(everywhere, source=lambda run: None, default="own") == "own"
+    assert session_of(everywhere, source=None, default="own") == "t"
     configured = {"configurable": {"thread_id": "configured"}}
-    assert session_of(runtime(execution_info=thread, config=configured), given=None, default="own") == "t"
+    assert session_of(runtime(execution_info=thread, config=configured), source=None, default="own") == "t"
     assert (
-        session_of(runtime(context={"session_id": "s"}, config=configured), given=None, default="own") == "configured"
+        session_of(runtime(context={"session_id": "s"}, config=configured), source=None, default="own") == "configured"
     )
-    assert session_of(runtime(config=configured), given=None, default="own") == "configured"
-    assert session_of(runtime(context=SimpleNamespace(thread_id="c")), given=None, default=None) == "c"
-    assert session_of(runtime(context=SimpleNamespace(thread_id="c")), given=None, default="own") == "own"
-    assert session_of(runtime(execution_info=thread), given=None, default="own") == "t"
-    assert session_of(runtime(), given=None, default="own") == "own"
-    assert session_of(runtime(), given=None, default=None) is None
+    assert session_of(runtime(config=configured), source=None, default="own") == "configured"
+    assert session_of(runtime(context=SimpleNamespace(thread_id="c")), source=None, default=None) == "c"
+    assert session_of(runtime(context=SimpleNamespace(thread_id="c")), source=None, default="own") == "own"
+    assert session_of(runtime(execution_info=thread), source=None, default="own") == "t"
+    assert session_of(runtime(), source=None, default="own") == "own"
+    assert session_of(runtime(), source=None, default=None) is None
 
 
 @dataclass
@@ -115,8 +115,8 @@ def test_a_memory_of_one_user_is_that_users_without_further_words(make: Make) ->
 
 def test_the_config_that_a_tool_has_at_hand_is_looked_at_as_well() -> None:
     held = runtime(config={"configurable": {"user_id": "ann", "thread_id": "t1"}})
-    assert user_of(held, given=None, own=None) == "ann"
-    assert session_of(held, given=None, default="own") == "t1"
+    assert user_of(held, source=None, own=None) == "ann"
+    assert session_of(held, source=None, default="own") == "t1"
 
 
 def test_the_memory_of_a_run_is_the_users_or_the_sessions_alone_or_the_one_given(make: Make) -> None:
@@ -157,4 +157,4 @@ def test_a_user_from_outside_cannot_be_a_session_without_a_user() -> None:
         runtime(config={"configurable": {"user_id": anonymous("t")}}),
     ):
         with pytest.raises(InvalidInput, match="a user's own name"):
-            user_of(source, given=None, own=None)
+            user_of(source, source=None, own=None)
