@@ -45,8 +45,8 @@ def _whole(block: DocumentBlock) -> bytes:
     try:
         place = stream.tell()
         stream.seek(0)
-        found = stream.read()
+        content = stream.read()
         stream.seek(place)
     except (OSError, ValueError):  # closed, or one that cannot go back
         return b""
-    return found if isinstance(found, bytes) else str(found).encode()
+    return content if isinstance(content, bytes) else str(content).encode()

@@ -199,7 +199,7 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
         choices = check_choices(limit=self.recall_limit, where=self.where, tags=self.tags, timeframe=self.timeframe)
         turn = TurnLog(memory, timeout=self.timeout)
         before = said_before(question, messages[:place])
-        found = recall_for_prompt(
+        result = recall_for_prompt(
             memory,
             question,
             choices=choices,
@@ -213,7 +213,7 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
         )
         today, token = today_of(memory), self._token_of((question, session, len(messages)))
         recalled = recalled_text(
-            without_shown_files(found, session=memory.session, shown=_with_files(turn, messages)),
+            without_shown_files(result, session=memory.session, shown=_with_files(turn, messages)),
             question if self.rewrite else in_full(question, before),
             token=token,
             today=today,
@@ -232,9 +232,9 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
 
     def _keep(self, messages: Sequence[ChatMessage], session: str | None) -> None:
         """Keep what says something and is not in the session's log, where a chat store would have put it."""
-        for name, said in _by_session(messages, session).items():
+        for name, part in _by_session(messages, session).items():
             memory = self._memory_of(name)
-            drafts: Sequence[Draft] = drafts_of([each for each in said if _says_something(each)], keep=self.keep)
+            drafts: Sequence[Draft] = drafts_of([each for each in part if _says_something(each)], keep=self.keep)
             drafts = put_again(drafts, self._unsure.pop(name, ()))
             try:
                 TurnLog(memory, timeout=self.timeout).write(partial(_keep_new, memory, drafts))
@@ -295,14 +295,14 @@ def _with_files(turn: TurnLog, messages: Sequence[ChatMessage]) -> set[str]:
 
 def _by_session(messages: Sequence[ChatMessage], session: str | None) -> dict[str | None, list[ChatMessage]]:
     """Messages by their session, as they were before LlamaIndex wrote its name into them."""
-    found: dict[str | None, list[ChatMessage]] = {}
+    sessions: dict[str | None, list[ChatMessage]] = {}
     for message in messages:
         more = dict(message.additional_kwargs)
         name = session or more.get(SESSION_KEY)
         if more.get(SESSION_KEY) == name:
             more.pop(SESSION_KEY, None)
-        found.setdefault(name, []).append(message.model_copy(update={"additional_kwargs": more}))
-    return found
+        sessions.setdefault(name, []).append(message.model_copy(update={"additional_kwargs": more}))
+    return sessions
 
 
 def _take(known: Counter[bytes | None], draft: Draft) -> bool:

@@ -109,9 +109,9 @@ class HTMChatStore(AsyncDBChatStore):
 
         `offset` counts from the oldest.
         """
-        found = await self._within(self._read, key, status)
+        mentions = await self._within(self._read, key, status)
         first = offset or 0
-        return [message_of(each) for each in found[first : None if limit is None else first + limit]]
+        return [message_of(each) for each in mentions[first : None if limit is None else first + limit]]
 
     async def count_messages(self, key: str, status: MessageStatus | None = ACTIVE) -> int:
         """Count the messages of a status in a session."""
@@ -140,10 +140,10 @@ class HTMChatStore(AsyncDBChatStore):
 
         `idx` counts all of its messages, active and archived, from 0, the oldest.
         """
-        found = await self._within(self._read, key, None)
-        if not 0 <= idx < len(found):
+        mentions = await self._within(self._read, key, None)
+        if not 0 <= idx < len(mentions):
             return None
-        gone = await self._within(self._remove, key, found[idx])
+        gone = await self._within(self._remove, key, mentions[idx])
         return message_of(gone[0]) if gone else None
 
     async def delete_messages(self, key: str, status: MessageStatus | None = None) -> None:
@@ -168,10 +168,10 @@ class HTMChatStore(AsyncDBChatStore):
 
     # -- inside -------------------------------------------------------------------------------------------------------
 
-    async def _within(self, work: Callable[..., T], *given: Any) -> T:
+    async def _within(self, work: Callable[..., T], *arguments: Any) -> T:
         """Work in a thread, within the time; raises `StorageError` when it is not done by then."""
         turn = TurnLog(self.memory, timeout=self.timeout)
-        return await asyncio.to_thread(turn.write, lambda: work(*given))
+        return await asyncio.to_thread(turn.write, lambda: work(*arguments))
 
     def _remove(self, key: str, mention: Mention) -> list[Mention]:
         return self._log(key).remove([mention])
@@ -203,9 +203,9 @@ class HTMChatStore(AsyncDBChatStore):
         log = self._log(key)
         entries = log.entries()
         drafts = drafts_with_known_ids(log, entries, messages, keep=self.keep)
-        said = log.replace(drafts) if entries else log.append(drafts, retold=retold_of(messages))
+        mentions = log.replace(drafts) if entries else log.append(drafts, retold=retold_of(messages))
         if _archived(status):
-            log.archive(said)
+            log.archive(mentions)
 
     def _delete(self, key: str, status: MessageStatus | None) -> None:
         log = self._log(key)

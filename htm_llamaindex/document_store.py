@@ -103,22 +103,22 @@ class HTMDocumentStore(BaseDocumentStore):
     def get_document(self, doc_id: str, raise_error: bool = True) -> BaseNode | None:
         """A document or node by its id. One that is not there raises `ValueError`, or with `raise_error=False` is None."""
         place = self._place(_NODES, doc_id)
-        found = self._stored.get([place]).get(place)
-        if found is None and raise_error:
+        item = self._stored.get([place]).get(place)
+        if item is None and raise_error:
             raise ValueError(_missing("doc_id", doc_id))
-        return None if found is None else _node_of(found)
+        return None if item is None else _node_of(item)
 
     def get_nodes(self, node_ids: list[str], raise_error: bool = True) -> list[BaseNode]:
         """Nodes by their ids, in this order, by one query.
 
         One that is not there raises `ValueError`, or with `raise_error=False` is left out.
         """
-        found = self._stored.get([self._place(_NODES, id) for id in node_ids])
-        missing = next((id for id in node_ids if self._place(_NODES, id) not in found), None)
+        items = self._stored.get([self._place(_NODES, id) for id in node_ids])
+        missing = next((id for id in node_ids if self._place(_NODES, id) not in items), None)
         if missing is not None and raise_error:
             raise ValueError(_missing("node_id", missing))
         places = [self._place(_NODES, id) for id in node_ids]
-        return [_node_of(found[place]) for place in places if place in found]
+        return [_node_of(items[place]) for place in places if place in items]
 
     def document_exists(self, doc_id: str) -> bool:
         """True if there is a document or node with this id."""
@@ -149,8 +149,8 @@ class HTMDocumentStore(BaseDocumentStore):
 
     def get_document_hash(self, doc_id: str) -> str | None:
         """The hash of a document; None if it is not known."""
-        found = self._stored.collection.get([self._place(_HASHES, doc_id)])
-        return str(found[0].value["doc_hash"]) if found else None
+        items = self._stored.collection.get([self._place(_HASHES, doc_id)])
+        return str(items[0].value["doc_hash"]) if items else None
 
     def get_all_document_hashes(self) -> dict[str, str]:
         """The ids of all documents by their hashes. Of several with one hash it is the id that was added last."""
@@ -295,12 +295,12 @@ def _node_of(item: CollectionItem) -> BaseNode:
 
 def _gathered(parts: Iterable[CollectionItem]) -> dict[str, RefDocInfo]:
     """Nodes by their source document, with the metadata that they have together."""
-    found: dict[str, RefDocInfo] = {}
+    infos: dict[str, RefDocInfo] = {}
     for item in parts:
-        info = found.setdefault(str(item.reference), RefDocInfo())
+        info = infos.setdefault(str(item.reference), RefDocInfo())
         info.node_ids.append(item.id)
         info.metadata.update(decode_value(value_of(item)))
-    return found
+    return infos
 
 
 def _missing(what: str, id: str) -> str:

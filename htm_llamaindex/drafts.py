@@ -25,8 +25,8 @@ def node_drafts(nodes: Iterable[BaseNode | NodeWithScore]) -> list[Draft]:
 
         memory.remember_many(node_drafts(SimpleDirectoryReader("notes").load_data()))
     """
-    found = [each.node if isinstance(each, NodeWithScore) else each for each in nodes]
-    return [_draft(each) for each in found if _words(each).strip()]
+    bare = [each.node if isinstance(each, NodeWithScore) else each for each in nodes]
+    return [_draft(each) for each in bare if _words(each).strip()]
 
 
 def _draft(node: BaseNode) -> Draft:

@@ -49,15 +49,15 @@ class HTMEmbedding(BaseEmbedding):
         )
 
     def _get_query_embedding(self, query: str) -> list[float]:
-        found: list[float] = self._model.query(query)
-        return found
+        vector: list[float] = self._model.query(query)
+        return vector
 
     def _get_text_embedding(self, text: str) -> list[float]:
         return self._get_text_embeddings([text])[0]
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
-        found: list[list[float]] = self._model.documents(texts)
-        return found
+        vectors: list[list[float]] = self._model.documents(texts)
+        return vectors
 
     async def _aget_query_embedding(self, query: str) -> list[float]:
         return await asyncio.to_thread(self._get_query_embedding, query)

@@ -37,13 +37,13 @@ def check_palace(palace: object, memory: Memory | None) -> Palace:
     """A palace of the memory's tenant; raises `InvalidInput` for anything else."""
     from htm_core.palace import checked_palace  # a memory without a palace does not wait for it
 
-    found = checked_palace(palace, instead="palace=Palace(memory)")
-    if memory is not None and memory.tenant != found.memory.tenant:
+    checked = checked_palace(palace, instead="palace=Palace(memory)")
+    if memory is not None and memory.tenant != checked.memory.tenant:
         raise InvalidInput(
-            f"expected a palace of the memory's tenant, {memory.tenant!r}, got one of {found.memory.tenant!r}; use "
+            f"expected a palace of the memory's tenant, {memory.tenant!r}, got one of {checked.memory.tenant!r}; use "
             "Palace(memory), or leave memory out"
         )
-    return found
+    return checked
 
 
 def handle_of(palace: Palace) -> str:
@@ -62,8 +62,8 @@ def palace_of(handle: str) -> Palace | None:
 
 def is_first_question(entries: Entries, question: str) -> bool:
     """True if a question is the first of a conversation, also when the log has it already."""
-    said = [mention.content for _, mention in entries if mention.role == MessageRole.USER.value]
-    return not said or said == [question]
+    questions = [mention.content for _, mention in entries if mention.role == MessageRole.USER.value]
+    return not questions or questions == [question]
 
 
 def fit_evidence(consulted: Consulted | None, *, room: int, count_tokens: CountTokens) -> Consulted | None:

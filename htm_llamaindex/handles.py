@@ -60,7 +60,7 @@ def memory_of(handle: str | None) -> Memory | None:
 
 
 def open_memory(
-    given: Memory | None,
+    memory: Memory | None,
     handle: str | None,
     *,
     robot: str = "default",
@@ -68,7 +68,7 @@ def open_memory(
     tokenizer: Callable[[str], Any] | None = None,
 ) -> Memory:
     """The given memory, else the one of the handle, else a new one at the handle's url."""
-    known = given or memory_of(handle)
+    known = memory or memory_of(handle)
     if known is not None:
         return known
     made = Memory(robot, url=url_of(handle), tenant=tenant, tokenizer=tokenizer)

@@ -48,15 +48,15 @@ def with_blocks(
 
 def as_said(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     """Messages of a request as they were said: without memory's texts, and without the answer to them."""
-    said: list[ChatMessage] = []
+    spoken: list[ChatMessage] = []
     was_block = False
     for message in messages:
         is_answer = was_block and message.role == MessageRole.ASSISTANT and message.content == UNDERSTOOD
         kept = message if message.role not in (MessageRole.USER, *SYSTEM) else _without(message)
         was_block = kept is None and message.role == MessageRole.USER
         if kept is not None and not is_answer:
-            said.append(kept)
-    return said
+            spoken.append(kept)
+    return spoken
 
 
 def _is_answer(message: ChatMessage) -> bool:
@@ -70,14 +70,14 @@ def _with(message: ChatMessage, blocks: Sequence[ContentBlock], more: Mapping[st
 
 def _without(message: ChatMessage) -> ChatMessage | None:
     """A message without memory's texts; None where it is nothing else."""
-    said: list[ContentBlock] = []
-    for each in message.blocks:
-        text = without_blocks(each.text) if isinstance(each, TextBlock) else ""
-        if not isinstance(each, TextBlock) or text == each.text:
-            said.append(each)
+    blocks: list[ContentBlock] = []
+    for block in message.blocks:
+        text = without_blocks(block.text) if isinstance(block, TextBlock) else ""
+        if not isinstance(block, TextBlock) or text == block.text:
+            blocks.append(block)
         elif text:
-            said.append(each.model_copy(update={"text": text}))
-    if said == list(message.blocks):
+            blocks.append(block.model_copy(update={"text": text}))
+    if blocks == list(message.blocks):
         return message
     more = {key: value for key, value in message.additional_kwargs.items() if key != GROUNDING_KEY}
-    return message.model_copy(update={"blocks": said, "additional_kwargs": more}) if said else None
+    return message.model_copy(update={"blocks": blocks, "additional_kwargs": more}) if blocks else None

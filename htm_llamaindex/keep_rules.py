@@ -27,10 +27,10 @@ def read(keep: Any) -> Kept | None:
     if isinstance(keep, dict) and isinstance(keep.get(FUNCTION), str):
         name = keep[FUNCTION]
         return _functions.get(name) or _strangers.setdefault(name, _unknown(name))
-    found = check_keep(keep)
-    if callable(found) and found not in _strangers.values():
-        _functions.setdefault(_name(found), found)
-    return found
+    rule = check_keep(keep)
+    if callable(rule) and rule not in _strangers.values():
+        _functions.setdefault(_name(rule), rule)
+    return rule
 
 
 def write(keep: Kept | None) -> Any:

@@ -77,13 +77,13 @@ class HTMKVStore(BaseKVStore):
     def get(self, key: str, collection: str = DEFAULT_COLLECTION) -> dict[str, Any] | None:
         """The value of a key, a fresh dict each time; None if there is none."""
         place = self._place(key, collection)
-        found = self._stored.get([place]).get(place)
-        return None if found is None else value_of(found)
+        item = self._stored.get([place]).get(place)
+        return None if item is None else value_of(item)
 
     def get_all(self, collection: str = DEFAULT_COLLECTION) -> dict[str, dict[str, Any]]:
         """All values of a collection by their keys, in the order in which these were first put."""
-        found = payloads.read_below(self._stored.collection, self._labels(collection))
-        return {str(item.id): value_of(item) for item in found}
+        items = payloads.read_below(self._stored.collection, self._labels(collection))
+        return {str(item.id): value_of(item) for item in items}
 
     def delete(self, key: str, collection: str = DEFAULT_COLLECTION) -> bool:
         """Delete a key with its value; answers whether it was there."""

@@ -95,12 +95,12 @@ class TurnLog:
         While the database does not answer, these are the ones that were last seen.
         """
         try:
-            found = self.run(lambda: self._memory.log().entries(n, lead=True), step="log")
+            entries = self.run(lambda: self._memory.log().entries(n, lead=True), step="log")
         except (HTMError, TimeoutError) as error:
             tell_degraded("reading the log", error, instead="what this process knows of the conversation")
             return self._seen
-        self._seen = found
-        return found
+        self._seen = entries
+        return entries
 
     def append(self, drafts: Sequence[Draft], *, archived: bool = False) -> None:
         """Write messages, archived at once or not; the same ones put again right after a failure are the same ones."""
@@ -137,10 +137,10 @@ def put_again(drafts: Sequence[Draft], unsure: Sequence[Draft]) -> Sequence[Draf
 
 
 def _appended(log: Log, drafts: Sequence[Draft], *, archived: bool) -> list[Mention]:
-    said = log.append(drafts)
+    mentions = log.append(drafts)
     if archived:
-        log.archive(said)
-    return said
+        log.archive(mentions)
+    return mentions
 
 
 # -- what is new ------------------------------------------------------------------------------------------------------
@@ -189,10 +189,10 @@ def unsaid(log: Log, messages: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
     more than these two: later messages, or earlier ones.
     """
     entries = _log_no_longer_than(log, len(messages)) if len(messages) > 1 else None
-    told = _resent(entries, as_stored(log, messages, entries)) if entries else 0
-    roles = {message.role for message in messages[:told]}
+    count = _resent(entries, as_stored(log, messages, entries)) if entries else 0
+    roles = {message.role for message in messages[:count]}
     is_history = len(messages) > 2 and {MessageRole.USER, MessageRole.ASSISTANT} <= roles
-    return messages[told:] if is_history else messages
+    return messages[count:] if is_history else messages
 
 
 def _log_no_longer_than(log: Log, n: int) -> Entries | None:
@@ -209,13 +209,13 @@ def _log_no_longer_than(log: Log, n: int) -> Entries | None:
 
 def _resent(entries: Entries, messages: Sequence[ChatMessage]) -> int:
     """Count the messages at the start that are the whole log, which may have more calls and results; 0 when it has others."""
-    told = 0
+    count = 0
     for _, mention in entries:
-        if told < len(messages) and (is_same(mention, messages[told]) or _has_words_of(mention, messages[told])):
-            told += 1
+        if count < len(messages) and (is_same(mention, messages[count]) or _has_words_of(mention, messages[count])):
+            count += 1
         elif not _is_by_the_way(message_of(mention)):
             return 0
-    return told
+    return count
 
 
 def _has_words_of(mention: Mention, message: ChatMessage) -> bool:
@@ -264,14 +264,14 @@ def drafts_with_known_ids(
             exact[mention.payload].append(id)
     stored = _payloads(entries)
     payloads = [stored_payload(log, draft.payload or b"", stored=stored) for draft in drafts]
-    found = [exact[payload].pop() if exact[payload] else None for payload in payloads]
-    used = set(found)
+    ids = [exact[payload].pop() if exact[payload] else None for payload in payloads]
+    used = set(ids)
     by_words: defaultdict[object, list[tuple[str, Mention]]] = defaultdict(list)
     for id, mention in reversed(entries):
         if id is not None and id not in used:
             by_words[_words(message_of(mention))].append((id, mention))
     made: list[Draft] = []
-    for draft, id, message in zip(drafts, found, as_stored(log, messages, entries), strict=True):
+    for draft, id, message in zip(drafts, ids, as_stored(log, messages, entries), strict=True):
         words = _words(message)
         if id is None and words is not None and by_words[words]:
             id, mention = by_words[words].pop()

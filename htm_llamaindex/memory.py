@@ -122,9 +122,9 @@ class HTMMemory(BaseMemory):
     _asked: tuple[str, str | None] | None = PrivateAttr(default=None)
     _begun: str | None = PrivateAttr(default=None)
 
-    def __new__(cls, *_: Any, **given: Any) -> Self:
+    def __new__(cls, *_: Any, **arguments: Any) -> Self:
         """An object whose arguments exist; `__init__` has no room for others, so that type checkers find them, too."""
-        check_known(given.keys() - {"class_name"}, _known_arguments(), what="arguments of HTMMemory")
+        check_known(arguments.keys() - {"class_name"}, _known_arguments(), what="arguments of HTMMemory")
         return super().__new__(cls)
 
     def __init__(
@@ -265,10 +265,10 @@ class HTMMemory(BaseMemory):
     def memory(self) -> Memory:
         """The memory behind it, of this user and session: to recall by hand, to forget, to erase."""
         if self._memory is None:
-            found = handles.open_memory(
+            opened = handles.open_memory(
                 self._given, self.handle, robot=self.robot, tenant=self.tenant, tokenizer=self.tokenizer_fn
             )
-            self._memory = memory_for(found, user=self.user, session=self.session_id, timezone=self.timezone)
+            self._memory = memory_for(opened, user=self.user, session=self.session_id, timezone=self.timezone)
         return self._memory
 
     @property
@@ -278,8 +278,8 @@ class HTMMemory(BaseMemory):
             from htm_core.palace import Palace
 
             # In another process it is a palace without fetchers; fetching an artifact there fails with an error.
-            found = self._given_palace or evidence.palace_of(self.palace_handle) or Palace(self.memory)
-            self._palace = found.of(user=self.memory.user, session=self.memory.session)
+            palace = self._given_palace or evidence.palace_of(self.palace_handle) or Palace(self.memory)
+            self._palace = palace.of(user=self.memory.user, session=self.memory.session)
         return self._palace
 
     @property
@@ -473,11 +473,11 @@ class HTMMemory(BaseMemory):
             self._asked, self._begun = asked, None
         return entries, *asked
 
-    def _choices(self, given: Mapping[str, Any]) -> Choices:
+    def _choices(self, arguments: Mapping[str, Any]) -> Choices:
         """Return the filters of recall in a call. What has no effect is refused."""
-        check_known(given, NAMES, what="arguments of get")
+        check_known(arguments, NAMES, what="arguments of get")
         own = check_choices(limit=self.recall_limit, where=self.where, tags=self.tags, timeframe=self.timeframe)
-        return own.narrowed(given)
+        return own.narrowed(arguments)
 
     def _consult(self, entries: Entries, question: str, turn: str | None) -> Consulted | None:
         """Consult the palace about a question, once for each time that the question is said."""
@@ -491,7 +491,7 @@ class HTMMemory(BaseMemory):
             wake = min(WAKE, self.palace_tokens // 2)
             first = evidence.is_first_question(entries, question)
             try:
-                said = self._log.run(
+                consulted = self._log.run(
                     lambda: before_answer(palace, question, enforce=self.enforce, first=first, wake=wake),
                     step=consulting(palace.reader),
                 )
@@ -500,7 +500,7 @@ class HTMMemory(BaseMemory):
                     raise Ungrounded(f"{error}. Without the palace there is no answer in strict mode") from error
                 tell_degraded("consulting the palace", error, instead="no evidence")
                 return None
-            self._consulted = key, said
+            self._consulted = key, consulted
         return self._consulted[1]
 
     def _drafts(self, messages: Sequence[ChatMessage]) -> list[Draft]:
@@ -565,9 +565,9 @@ def _known_arguments() -> tuple[str, ...]:
 _warned: set[str] = set()
 
 
-def _warn_once(**given: str | None) -> None:
+def _warn_once(**values: str | None) -> None:
     """Say once in a process that a conversation has no session, and that it has no user."""
-    for name in [name for name, value in given.items() if value is None and name not in _warned]:
+    for name in [name for name, value in values.items() if value is None and name not in _warned]:
         _warned.add(name)
         _logger.warning(_MISSING[name])
 

@@ -72,12 +72,12 @@ def encode(message: ChatMessage) -> bytes:
 
 def decode(payload: bytes) -> ChatMessage:
     """Read a message that `encode` wrote; a fresh object each time. Raises `ValueError` for other bytes."""
-    found = read_payload(payload, FORMAT)
-    if found is None:
+    data = read_payload(payload, FORMAT)
+    if data is None:
         raise ValueError(
             f"expected a message that htm_llamaindex wrote ({FORMAT}), got other bytes; read Mention.content"
         )
-    return ChatMessage.model_validate(exact_json.decode_value(found["data"]))
+    return ChatMessage.model_validate(exact_json.decode_value(data["data"]))
 
 
 def said_before(question: str, messages: Iterable[ChatMessage]) -> list[SaidBefore]:
@@ -150,8 +150,8 @@ def without_thinking(message: ChatMessage) -> ChatMessage:
     more = without_thought_fields(message.additional_kwargs)
     if blocks == message.blocks and more == message.additional_kwargs:
         return message
-    said = [block for block in blocks if not isinstance(block, TextBlock) or block.text]
-    return message.model_copy(update={"blocks": said, "additional_kwargs": more})
+    kept = [block for block in blocks if not isinstance(block, TextBlock) or block.text]
+    return message.model_copy(update={"blocks": kept, "additional_kwargs": more})
 
 
 def is_blank(message: ChatMessage) -> bool:

@@ -58,9 +58,9 @@ def node_of(item: CollectionItem) -> BaseNode:
     if item.payload is None:  # put into the collection by other means
         return TextNode(id_=item.id or "", text=item.content, metadata=dict(item.metadata))
     kind = _CLASSES.get(str(item.metadata.get(_TYPE)), TextNode)
-    found = json.loads(item.payload)
-    exact = found.pop(_METADATA, None)
-    node: Any = kind.from_dict(found)
+    data = json.loads(item.payload)
+    exact = data.pop(_METADATA, None)
+    node: Any = kind.from_dict(data)
     if exact is not None:
         node.metadata = decode_value(exact)
     if item.content and not node.get_content(metadata_mode=MetadataMode.NONE):

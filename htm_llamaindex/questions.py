@@ -19,15 +19,15 @@ from .messages import said_before as said_before_in
 SEEN_BEFORE = 12
 
 
-def last_question(entries: Entries, given: str | ChatMessage | None) -> tuple[str, str | None]:
+def last_question(entries: Entries, question: str | ChatMessage | None) -> tuple[str, str | None]:
     """The question's words, which may be none, and the id of the user's last message in the log.
 
     The id tells a question from the same words said at another time.
     """
     last = last_said(entries)
-    if given is None:
+    if question is None:
         return (words_of(message_of(last)), last.id) if last else ("", None)
-    return words_given(given), last.id if last else None
+    return words_given(question), last.id if last else None
 
 
 def opening_of(entries: Entries) -> Entries:
@@ -66,8 +66,8 @@ def with_sent_before(entries: Entries, question: str) -> str:
 
 def said_before(entries: Entries, question: str) -> list[SaidBefore]:
     """Return what was said last before a question, oldest first."""
-    said = said_before_in(question, (message_of(mention) for _, mention in entries[-SEEN_BEFORE:]))
-    return said[:-1] if said and said[-1] == SaidBefore(question, by_person=True) else said
+    before = said_before_in(question, (message_of(mention) for _, mention in entries[-SEEN_BEFORE:]))
+    return before[:-1] if before and before[-1] == SaidBefore(question, by_person=True) else before
 
 
 def last_said(entries: Entries) -> Mention | None:

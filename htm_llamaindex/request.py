@@ -117,18 +117,18 @@ class RequestBuilder:
         """The newest turns that fit, reading as far back as that needs; and the ids of the messages whose files they show."""
         read, reach = FIRST_READ, room
         while True:
-            said = entries[len(opening_of(entries)) :]
-            part = self._newest(said, reach, largest(room))
-            is_all = len(part) == len(said) and len(entries) < read
+            rest = entries[len(opening_of(entries)) :]
+            part = self._newest(rest, reach, largest(room))
+            is_all = len(part) == len(rest) and len(entries) < read
             window = fit(part, room=room, is_all=is_all, count_tokens=self._count_tokens)
             if window is not None:
                 is_whole = len(window) == len(part) and all(
                     shown is each.message for shown, each in zip(window, part, strict=True)
                 )
                 self.outgrown = not (is_all and is_whole)
-                files = with_shown_files(said, [each.message for each in part], window)
+                files = with_shown_files(rest, [each.message for each in part], window)
                 return [each for each in window if not is_blank(each)], files
-            if len(part) < len(said):  # much of it was calls without results, or one long turn
+            if len(part) < len(rest):  # much of it was calls without results, or one long turn
                 reach = 2 * max(1, reach)
             else:
                 mean = sum(each.tokens for each in part) / max(1, len(part))
@@ -144,10 +144,10 @@ class RequestBuilder:
         part: list[Counted] = []
         is_earlier = False  # than the turn that is going on, which begins with the last message of a user
         for _, mention in reversed(entries):
-            said = message_of(mention)
-            message = without_thinking(said) if is_earlier else said
-            is_earlier = is_earlier or said.role == MessageRole.USER
-            key = mention.id if message is said else f"{mention.id} said"
+            stored = message_of(mention)
+            message = without_thinking(stored) if is_earlier else stored
+            is_earlier = is_earlier or stored.role == MessageRole.USER
+            key = mention.id if message is stored else f"{mention.id} said"
             tokens = known.get(key) or count(message, count_tokens=self._count_tokens)
             self._tokens[key] = tokens
             part.append(Counted(message, tokens))

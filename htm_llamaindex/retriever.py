@@ -123,12 +123,12 @@ class HTMRetriever(BaseRetriever):
         Raises `InvalidInput` for what recall cannot work with.
         """
         check_choices(limit=self.similarity_top_k if limit is None else limit, least=1)
-        given = {
+        options = {
             "where": where, "tags": tags, "timeframe": timeframe, "limit": limit, "as_of": as_of, "valid_at": valid_at,
             "sources": sources, "min_trust": min_trust,
         }  # fmt: skip
         made = copy.copy(self)
-        made._choices = self._choices.narrowed(given).narrowed({"where": where_of(filters)})
+        made._choices = self._choices.narrowed(options).narrowed({"where": where_of(filters)})
         made.similarity_top_k = made._choices.limit
         return made
 
@@ -149,16 +149,16 @@ class HTMRetriever(BaseRetriever):
         }
 
 
-def nodes(found: Recall) -> list[NodeWithScore]:
+def nodes(result: Recall) -> list[NodeWithScore]:
     """The hits of a recall as nodes with their scores, best first."""
-    return [NodeWithScore(node=_node(hit, found), score=hit.score) for hit in found]
+    return [NodeWithScore(node=_node(hit, result), score=hit.score) for hit in result]
 
 
-def _node(hit: Hit, found: Recall) -> TextNode:
+def _node(hit: Hit, result: Recall) -> TextNode:
     return TextNode(
         id_=hit.node.id,
         text=hit.content,
-        metadata={**hit.node.metadata, KEY: hit_metadata(hit, degraded=found.degraded, timeframe=found.timeframe)},
+        metadata={**hit.node.metadata, KEY: hit_metadata(hit, degraded=result.degraded, timeframe=result.timeframe)},
         excluded_embed_metadata_keys=[KEY],
         excluded_llm_metadata_keys=[KEY],
     )
@@ -191,7 +191,7 @@ def recall_for_prompt(
     if not query.strip():
         return Recall(query=query)
     try:
-        found = run(
+        result = run(
             lambda: recall_or_overview(
                 memory,
                 query,
@@ -206,7 +206,7 @@ def recall_for_prompt(
     except (HTMError, TimeoutError) as error:
         tell_degraded("recall", error, instead=without)
         return Recall(query=query)
-    return trusted(found, min_trust)
+    return trusted(result, min_trust)
 
 
 def rewritten(question: str, rewrite: Callable[[str], str] | None) -> str:
@@ -224,7 +224,7 @@ def rewritten(question: str, rewrite: Callable[[str], str] | None) -> str:
 
 
 def recalled_text(
-    found: Recall,
+    result: Recall,
     question: str,
     *,
     token: str,
@@ -236,10 +236,10 @@ def recalled_text(
 ) -> str:
     """A block of what was recalled (see `htm_core.integration.overview.recalled_block`); empty when nothing is left."""
     return recalled_block(
-        [(passage_of(hit, today=today), hit.score) for hit in found],
+        [(passage_of(hit, today=today), hit.score) for hit in result],
         question=question,
-        head=found.head if isinstance(found, Overview) else None,
-        note=note_of(degraded=found.degraded, timeframe=found.timeframe.note if found.timeframe else None),
+        head=result.head if isinstance(result, Overview) else None,
+        note=note_of(degraded=result.degraded, timeframe=result.timeframe.note if result.timeframe else None),
         token=token,
         shown=shown,
         limit=limit,

@@ -87,8 +87,8 @@ def value_of(item: CollectionItem) -> Any:
     """The value that `Stored.item` was given; a fresh one each time."""
     form = str(item.value.get(_FORM, ""))
     payload = item.payload or b"null"
-    found = json.loads(zlib.decompress(payload) if "zlib" in form else payload)
-    return decode_value(found) if "exact" in form else found
+    value = json.loads(zlib.decompress(payload) if "zlib" in form else payload)
+    return decode_value(value) if "exact" in form else value
 
 
 def exact(value: Any) -> Any:

@@ -65,7 +65,7 @@ class HTMToolSpec(BaseToolSpec):
     def recall(self, query: Query, limit: Limit = 5, timeframe: Timeframe = None) -> str:
         """Look up what was said or noted before."""
         limit = tool_replies.allowed_limit(limit)
-        found = recall_or_overview(
+        result = recall_or_overview(
             self.memory,
             query,
             choices=check_choices(limit=limit, timeframe=timeframe),
@@ -73,7 +73,7 @@ class HTMToolSpec(BaseToolSpec):
             limit=limit,
             min_score=0.0,
         )
-        return tool_replies.recall_reply(self.memory, trusted(found, self._min_trust))
+        return tool_replies.recall_reply(self.memory, trusted(result, self._min_trust))
 
     @reply_to_errors
     def remember(self, content: Content, importance: Importance = None, tags: Tags = None) -> str:

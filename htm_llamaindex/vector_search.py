@@ -49,14 +49,14 @@ def _by_words(collection: Collection, query: VectorStoreQuery, _: Options) -> li
 def _hybrid(collection: Collection, query: VectorStoreQuery, _: Options) -> list[CollectionHit]:
     """By both. `sparse_top_k` is how many candidates come by words. With `hybrid_top_k`, the number of hits, `similarity_top_k`
     is how many candidates come by meaning; without it, it is the number of hits."""
-    given: dict[str, Any] = {} if query.alpha is None else {"share": query.alpha}
+    options: dict[str, Any] = {} if query.alpha is None else {"share": query.alpha}
     if query.sparse_top_k is not None:
-        given["text_pool"] = query.sparse_top_k
+        options["text_pool"] = query.sparse_top_k
     if query.hybrid_top_k is not None:
-        given["vector_pool"] = query.similarity_top_k
+        options["vector_pool"] = query.similarity_top_k
     limit = query.similarity_top_k if query.hybrid_top_k is None else query.hybrid_top_k
     return collection.query(
-        _query_text(query), vector=query.query_embedding, mode="hybrid", limit=limit, **given, **_conditions(query)
+        _query_text(query), vector=query.query_embedding, mode="hybrid", limit=limit, **options, **_conditions(query)
     )
 
 

@@ -76,7 +76,7 @@ def fit(messages: Sequence[Counted], *, room: int, is_all: bool, count_tokens: C
     out, with a line that says so.
     """
     groups = group_tool_calls(
-        messages, is_result=lambda each: each.message.role in RESULTS, answers=_answers, is_answered=_is_answered
+        messages, is_result=lambda item: item.message.role in RESULTS, answers=_answers, is_answered=_is_answered
     )
     shown = newest_turns(
         [_group(each) for each in groups], room=room, is_all=is_all, shortener=_shortener(count_tokens)
@@ -100,7 +100,7 @@ def calls_of(message: ChatMessage) -> list[str | None]:
 
 
 def _shortener(count_tokens: CountTokens) -> Shortener[Counted]:
-    return Shortener(lambda each: each.tokens, lambda each: _parts(each.message, count_tokens=count_tokens))
+    return Shortener(lambda item: item.tokens, lambda item: _parts(item.message, count_tokens=count_tokens))
 
 
 def _group(messages: tuple[Counted, ...]) -> MessageGroup[Counted]:
@@ -133,8 +133,8 @@ def _legacy_calls(message: ChatMessage) -> list[Any]:
 
 
 def _call_id(call: Any) -> str | None:
-    found = call.get("id") if isinstance(call, dict) else getattr(call, "id", None)
-    return None if found is None else str(found)
+    value = call.get("id") if isinstance(call, dict) else getattr(call, "id", None)
+    return None if value is None else str(value)
 
 
 def _count_block(block: Any, count_tokens: CountTokens) -> int:
@@ -181,9 +181,9 @@ def _parts(message: ChatMessage, *, count_tokens: CountTokens) -> Parts[Counted]
 
     def rebuilt(texts: Sequence[str]) -> Counted:
         """The message with other texts."""
-        given = iter(texts)
-        blocks = [_with_block(block, given) for block in message.blocks]
-        changed = [_with_call(call, given) for call in calls]
+        remaining = iter(texts)
+        blocks = [_with_block(block, remaining) for block in message.blocks]
+        changed = [_with_call(call, remaining) for call in calls]
         name = "tool_calls" if more.get("tool_calls") else "function_call"
         shorter = {name: changed if name == "tool_calls" else changed[0]} if changed else {}
         return counted(blocks, {**more, **shorter})
@@ -235,23 +235,23 @@ def _with_call(call: Any, texts: Iterator[str]) -> Any:
 
 def _function(call: Any) -> dict[str, Any]:
     """The name and arguments of a call in the older encoding: in a field of their own, or the call itself."""
-    found = call.get("function", call) if isinstance(call, dict) else {}
-    return found if isinstance(found, dict) else {}
+    function = call.get("function", call) if isinstance(call, dict) else {}
+    return function if isinstance(function, dict) else {}
 
 
-def _arguments(given: Any) -> Any:
+def _arguments(value: Any) -> Any:
     """A tool's arguments as a value: they may be written as JSON; None for a text that is not JSON."""
-    if not isinstance(given, str):
-        return given
+    if not isinstance(value, str):
+        return value
     try:
-        return json.loads(given)
+        return json.loads(value)
     except ValueError:
         return None
 
 
-def _with_arguments(given: Any, texts: Iterator[str]) -> Any:
-    found = _arguments(given)
-    if found is None:
-        return given
-    changed = with_texts_within(found, texts)
-    return json.dumps(changed, ensure_ascii=False) if isinstance(given, str) else changed
+def _with_arguments(value: Any, texts: Iterator[str]) -> Any:
+    arguments = _arguments(value)
+    if arguments is None:
+        return value
+    changed = with_texts_within(arguments, texts)
+    return json.dumps(changed, ensure_ascii=False) if isinstance(value, str) else changed
