@@ -122,12 +122,12 @@ class _Run:
         with self.cluster.home(CELL).admin() as admin, admin.transaction():
             admin.execute(f"select {CELL}.enter_node()")
             names = [str(name) for (name,) in admin.execute(TABLES, [CELL]).fetchall()]
-            found: dict[str, tuple[Any, ...]] = {}
+            digests: dict[str, tuple[Any, ...]] = {}
             for name in names:
                 row = admin.execute(sql.SQL(DIGEST).format(sql.Identifier(CELL, name)), [STILL]).fetchone()
                 assert row is not None  # an aggregate has one row
-                found[name] = row
-        return found
+                digests[name] = row
+        return digests
 
     def _move(self, kind: str, *, usual: float) -> int:
         """Move the cell to the other worker, disturbed once; give how often it was asked for."""

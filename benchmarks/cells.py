@@ -114,16 +114,16 @@ class _Run:
         for tenant in self.tenants:
             self.writers.fill(tenant, self.chosen.memories)
         with self.writers.running(self.chosen.writers):
-            moves, kills, told = self._splits(cells) if self.chosen.splits else self._moves(cells)
-        self._report(cells, moves, kills, told)
+            moves, kills, answers = self._splits(cells) if self.chosen.splits else self._moves(cells)
+        self._report(cells, moves, kills, answers)
 
     def _moves(self, cells: Cells) -> tuple[int, int, list[dict[str, float]]]:
-        kills, told, moves = 0, list[dict[str, float]](), 0
+        kills, answers, moves = 0, list[dict[str, float]](), 0
         end = time.monotonic() + self.chosen.seconds
         while moves < self.chosen.moves and time.monotonic() < end:
             tenant = self.chance.choice(self.tenants)
             cell = self.chance.choice([name for name in CELLS if name != cells.where(tenant)])
-            usual = statistics.median(each["seconds"] for each in told[-20:]) if told else 1.0
+            usual = statistics.median(each["seconds"] for each in answers[-20:]) if answers else 1.0
 
             def is_done(tenant: str = tenant, cell: str = cell) -> bool:
                 """True if a move had ended when its process was killed."""
@@ -131,27 +131,27 @@ class _Run:
 
             killed, answer = self._until_done(f"tenant {tenant} {cell}", usual=usual, is_done=is_done)
             kills += killed
-            told += [answer] if answer else []
+            answers += [answer] if answer else []
             moves += 1
             if moves % 10 == 0:
                 self._say(f"{moves} moves, {kills} kills")
         self._end_movers()
-        return moves, kills, told
+        return moves, kills, answers
 
     def _splits(self, cells: Cells) -> tuple[int, int, list[dict[str, float]]]:
         """Split home into b, and move all tenants of b back home."""
-        kills, told = 0, list[dict[str, float]]()
+        kills, answers = 0, list[dict[str, float]]()
         for number in range(2 * self.chosen.splits):
             what, source, target = ("split", "home", "b") if number % 2 == 0 else ("drain", "b", "home")
-            usual = statistics.median(each["seconds"] for each in told) if told else 5.0
+            usual = statistics.median(each["seconds"] for each in answers) if answers else 5.0
             killed, answer = self._until_done(f"{what} {source} {target}", usual=usual, is_done=lambda: False)
             kills += killed
-            told += [answer] if answer else []
+            answers += [answer] if answer else []
             here = {cell: sum(each.rows for each in cells.tenants(cell)) for cell in ("home", "b")}
             assert bool(here["b"]) == (what == "split"), here
             self._say(f"{number + 1}: {what}, {answer}, rows {here}, {kills} kills")
         self._end_movers()
-        return 2 * self.chosen.splits, kills, told
+        return 2 * self.chosen.splits, kills, answers
 
     def _until_done(self, line: str, *, usual: float, is_done: Callable[[], bool]) -> tuple[int, dict[str, float]]:
         """Tell a mover, kill it at a random moment or not, and then tell the next one; gives the kills and what was answered."""
@@ -166,17 +166,17 @@ class _Run:
             if self.chance.random() < self.chosen.kills:
                 timer = threading.Timer(self.chance.uniform(0, 1.1 * usual), mover.send_signal, [signal.SIGKILL])
                 timer.start()
-            said = mover.stdout.readline()
+            reply = mover.stdout.readline()
             if timer is not None:
                 timer.cancel()
-            if not said:
+            if not reply:
                 kills += 1
                 mover.wait()
                 self.mover = None
                 if is_done():
                     return kills, {}
                 continue
-            answer = json.loads(said)
+            answer = json.loads(reply)
             if "error" not in answer:
                 return kills, answer
             if "where it is already" in answer["error"]:
@@ -202,7 +202,7 @@ class _Run:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
 
-    def _report(self, cells: Cells, moves: int, kills: int, told: list[dict[str, float]]) -> None:
+    def _report(self, cells: Cells, moves: int, kills: int, answers: list[dict[str, float]]) -> None:
         left = sum(
             each.tenant == tenant
             for tenant in self.tenants
@@ -214,7 +214,7 @@ class _Run:
         print(f"tenants of which something was left behind: {left}")
         print(*self.writers.report(), sep="\n")
         for what in ("seconds", "waited", "passes", "rows", "tenants"):
-            values = sorted(each[what] for each in told if what in each)
+            values = sorted(each[what] for each in answers if what in each)
             if not values:
                 continue
             print(

@@ -48,7 +48,7 @@ class Counts:
 
     of: int = 0
     first: int = 0  # the present value is the first hit
-    found: int = 0  # it is among the hits
+    among_hits: int = 0  # it is among the hits
     above: int = 0  # it stands above every former one
     reachable: int = 0  # a former one is a hit, or stands beside one as "formerly"
     then: int = 0  # it is found as of right before the present one was said, and the present one is not
@@ -57,9 +57,9 @@ class Counts:
 
     def row(self, name: str) -> str:
         """As a row of a table."""
-        found = (self.first, self.found, self.above, self.reachable, self.then, self.beside)
+        counts = (self.first, self.among_hits, self.above, self.reachable, self.then, self.beside)
         typical = sorted(self.milliseconds)[len(self.milliseconds) // 2]
-        return f"| {name} | " + " | ".join(share(each, self.of) for each in found) + f" | {typical:.1f} |"
+        return f"| {name} | " + " | ".join(share(each, self.of) for each in counts) + f" | {typical:.1f} |"
 
 
 def main() -> None:
@@ -73,19 +73,19 @@ def main() -> None:
         "--others", type=int, metavar="N", help="sessions without evidence at most; all of them by default"
     )
     parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
-    given = parser.parse_args()
-    if (given.path is None) + (not given.written) + (not given.held_out) + (given.longmemeval is None) != 3:
+    args = parser.parse_args()
+    if (args.path is None) + (not args.written) + (not args.held_out) + (args.longmemeval is None) != 3:
         parser.error("expected one of PATH, --written, --held-out and --longmemeval PATH")
     with home(None):
-        if given.longmemeval:
-            embedder = CachedEmbedder(given.cache) if given.cache else None
-            ask_longmemeval(retrieval_sets.longmemeval(given.longmemeval), embedder, others=given.others)
-        elif given.written or given.held_out:
-            chosen = dialogues.by_others(held_out=True) if given.held_out else dialogues.written()
+        if args.longmemeval:
+            embedder = CachedEmbedder(args.cache) if args.cache else None
+            ask_longmemeval(retrieval_sets.longmemeval(args.longmemeval), embedder, others=args.others)
+        elif args.written or args.held_out:
+            chosen = dialogues.by_others(held_out=True) if args.held_out else dialogues.written()
             changing = (each for each in chosen if any(one.kind == dialogues.PRESENT for one in each.asked))
             ask_dialogues([row for each in changing for row in as_rows(each)])
         else:
-            ask_dialogues([json.loads(line) for line in given.path.read_text("utf-8").splitlines() if line.strip()])
+            ask_dialogues([json.loads(line) for line in args.path.read_text("utf-8").splitlines() if line.strip()])
         shutdown()
 
 
@@ -136,13 +136,13 @@ class Evidence:
     of: int = 0
     first: int = 0  # the first hit is the newest evidence
     any_first: int = 0  # it is evidence
-    found: int = 0  # the newest is among the hits
+    among_hits: int = 0  # the newest is among the hits
     above: int = 0  # it stands above all other evidence
 
     def row(self, kind: str, name: str) -> str:
         """As a row of a table."""
-        found = (self.first, self.above, self.found, self.any_first)
-        return f"| {kind} | {name} | {self.of} | " + " | ".join(share(each, self.of) for each in found) + " |"
+        counts = (self.first, self.above, self.among_hits, self.any_first)
+        return f"| {kind} | {name} | {self.of} | " + " | ".join(share(each, self.of) for each in counts) + " |"
 
 
 def ask_longmemeval(cases: Iterable[Case], embedder: CachedEmbedder | None, *, others: int | None) -> None:
@@ -164,34 +164,37 @@ def ask_longmemeval(cases: Iterable[Case], embedder: CachedEmbedder | None, *, o
             units = [{str(mention.metadata["unit"]) for mention in hit.mentions} for hit in hits]
             places = [place for place, each in enumerate(units) if each & gold]
             new = [place for place in places if units[place] & newest]
-            found = counts[question.kind, name]
-            found.of += 1
-            found.first += new[:1] == [0]
-            found.any_first += places[:1] == [0]
-            found.found += bool(new)
-            found.above += bool(new) and new[0] == places[0]
+            evidence = counts[question.kind, name]
+            evidence.of += 1
+            evidence.first += new[:1] == [0]
+            evidence.any_first += places[:1] == [0]
+            evidence.among_hits += bool(new)
+            evidence.above += bool(new) and new[0] == places[0]
         held.empty()
     print(
         "| kind | what is on | questions | newest evidence first | above other evidence | found | any evidence first |"
     )
     print("|---|---|--:|---|---|---|---|")
-    for (kind, name), found in counts.items():
-        print(found.row(kind, name))
+    for (kind, name), evidence in counts.items():
+        print(evidence.row(kind, name))
 
 
 def remember(rows: Sequence[dict[str, Any]], settings: Settings) -> None:
     """Remember all messages as they were said, do the jobs, and print how fast those that compare are done."""
     for row in rows:
         with Memory("bench", tenant="changing", user=row["id"], settings=settings) as memory:
-            for each in row["messages"]:
+            for message in row["messages"]:
                 memory.remember(
-                    each["content"], role=each["role"], session=each["session"], at=datetime.fromisoformat(each["at"])
+                    message["content"],
+                    role=message["role"],
+                    session=message["session"],
+                    at=datetime.fromisoformat(message["at"]),
                 )
     with Memory("bench", tenant="changing", settings=settings) as memory:
         assert memory.flush()
     database = runtime(None, settings).database
     with database.transaction("changing", role="htm_worker") as connection:
-        found = connection.execute("select id from nodes").fetchall()
+        nodes = connection.execute("select id from nodes").fetchall()
         connection.execute(
             "insert into jobs (tenant, kind, node_id, owner) select tenant, 'supersede', id, owner from nodes"
         )
@@ -199,7 +202,7 @@ def remember(rows: Sequence[dict[str, Any]], settings: Settings) -> None:
     with Memory("bench", tenant="changing", settings=settings) as memory:
         memory.flush()
     seconds = time.perf_counter() - begun
-    print(f"{len(rows)} dialogues, {len(found)} texts; {len(found) / seconds:.0f} texts a second are compared\n")
+    print(f"{len(rows)} dialogues, {len(nodes)} texts; {len(nodes) / seconds:.0f} texts a second are compared\n")
 
 
 def ask(row: dict[str, Any], settings: Settings, counts: Counts, *, reader: bool) -> None:
@@ -212,13 +215,13 @@ def ask(row: dict[str, Any], settings: Settings, counts: Counts, *, reader: bool
         begun = time.perf_counter()
         hits = memory.recall(row["question"], limit=LIMIT, hold=False, reader=reader).hits
         counts.milliseconds.append((time.perf_counter() - begun) * 1e3)
-        said = datetime.fromisoformat(row["messages"][row["present_message"]]["at"])
-        before = said - timedelta(microseconds=1)
+        present_at = datetime.fromisoformat(row["messages"][row["present_message"]]["at"])
+        before = present_at - timedelta(microseconds=1)
         then = {hit.content for hit in memory.recall(row["question"], limit=LIMIT, hold=False, as_of=before)}
     places = {hit.content: place for place, hit in reversed(list(enumerate(hits)))}
     counts.of += 1
     counts.first += bool(hits) and hits[0].content == present
-    counts.found += present in places
+    counts.among_hits += present in places
     counts.then += present not in then and not former.isdisjoint(then)
     counts.above += present in places and all(places[present] < places.get(each, LIMIT) for each in former)
     counts.reachable += any(each in places or each in _beside(hits) for each in former)

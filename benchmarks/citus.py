@@ -78,7 +78,7 @@ def verbs(memory: Memory, number: int) -> dict[str, Callable[[], object]]:
     }
 
 
-def compare_here(given: argparse.Namespace) -> None:
+def compare_here(args: argparse.Namespace) -> None:
     """Compare with a plain server of the same version and settings, and through a PgBouncer, all of them on this machine."""
     with cluster() as citus, tempfile.TemporaryDirectory(prefix="htm-bench-plain-") as folder:
         premises = Path(folder)
@@ -95,26 +95,26 @@ def compare_here(given: argparse.Namespace) -> None:
             # Another way to write the same url, so that the process keeps pools of its own for it.
             urls = [plain.dsn(), citus.coordinator.dsn(), citus.coordinator.dsn(application_name="through")]
             through = f"{HOST}:{citus.home().port}={HOST}:{pooler.port}"
-            compare(given, urls, through, servers=[plain, citus.home()])
+            compare(args, urls, through, servers=[plain, citus.home()])
         finally:
             shutdown()
             pooler.stop()
             plain.remove()
 
 
-def compare(given: argparse.Namespace, urls: Sequence[str], through: str, *, servers: Sequence[Cluster] = ()) -> None:
+def compare(args: argparse.Namespace, urls: Sequence[str], through: str, *, servers: Sequence[Cluster] = ()) -> None:
     """Measure verbs by each url, and print the medians with their ratios to the first; `through` are the third one's addresses.
 
     The `servers` get the statistics that autovacuum would make, sooner on one of them than on the other.
     """
     addresses = ["", "", through]
-    memories = [filled(url, given.memories, addresses[place]) for place, url in enumerate(urls)]
+    memories = [filled(url, args.memories, addresses[place]) for place, url in enumerate(urls)]
     for server in servers:
         with server.admin() as admin:
             admin.autocommit = True
             admin.execute("vacuum analyze")
     took: dict[str, list[list[float]]] = {}
-    for turn in range(given.turns):
+    for turn in range(args.turns):
         for place in random.Random(turn).sample(range(len(memories)), len(memories)):
             for name, verb in verbs(memories[place], turn).items():
                 begun = time.perf_counter()
@@ -231,35 +231,35 @@ def spread(citus: CitusCluster, nodes: int) -> None:
             citus.move(schema, target=target)
 
 
-def throughput(given: argparse.Namespace) -> None:
+def throughput(args: argparse.Namespace) -> None:
     """Count what clients remember and recall while three installations are on so many nodes, in rounds."""
     context = multiprocessing.get_context("spawn")
     with cluster() as citus:
         citus.hold(citus.coordinator, shards=True)
-        installed = install(citus, given.memories)
-        for round_ in range(given.rounds):
-            for nodes in given.nodes:
+        installed = install(citus, args.memories)
+        for round_ in range(args.rounds):
+            for nodes in args.nodes:
                 spread(citus, nodes)
                 clients = [
-                    Client(of.url, of.schema, of.tenant, given.seconds, 100 * round_ + number)
-                    for number, of in enumerate((installed * given.clients)[: given.clients])
+                    Client(of.url, of.schema, of.tenant, args.seconds, 100 * round_ + number)
+                    for number, of in enumerate((installed * args.clients)[: args.clients])
                 ]
-                barrier = context.Barrier(given.clients)
-                with context.Pool(given.clients, _take, (barrier.wait,)) as pool:
+                barrier = context.Barrier(args.clients)
+                with context.Pool(args.clients, _take, (barrier.wait,)) as pool:
                     begun = server_seconds(citus.nodes)
                     answers = pool.map(_work, clients, chunksize=1)
                     used = server_seconds(citus.nodes) - begun
                 remembered, recalled = (sorted(itertools.chain(*(each[place] for each in answers))) for place in (0, 1))
                 count = len(remembered) + len(recalled)
                 print(
-                    f"round {round_ + 1}, {nodes} nodes: {len(remembered) / given.seconds:6.1f} remember/s, p50"
-                    f" {1000 * statistics.median(remembered):6.1f} ms; {len(recalled) / given.seconds:6.1f} recall/s, p50"
+                    f"round {round_ + 1}, {nodes} nodes: {len(remembered) / args.seconds:6.1f} remember/s, p50"
+                    f" {1000 * statistics.median(remembered):6.1f} ms; {len(recalled) / args.seconds:6.1f} recall/s, p50"
                     f" {1000 * statistics.median(recalled):6.1f} ms; servers {1000 * used / count:5.2f} ms of CPU a verb",
                     flush=True,
                 )  # fmt: skip
 
 
-def moves(given: argparse.Namespace) -> None:
+def moves(args: argparse.Namespace) -> None:
     """Move an installation under three threads, and say what they saw."""
     with cluster() as citus:
         settings = Settings(worker="off")
@@ -268,7 +268,7 @@ def moves(given: argparse.Namespace) -> None:
         ) as memory:
             took: dict[str, list[float]] = {"citus_schema_move": [], "citus_rebalance_start": []}
             with talking(memory) as talk:
-                for number in range(given.moves):
+                for number in range(args.moves):
                     begun = time.monotonic()
                     way = list(took)[number % 2]
                     citus.move() if number % 2 == 0 else citus.drain()
@@ -298,15 +298,15 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--moves", type=int)
     parser.add_argument("--here", action="store_true", help="compare servers that are started here")
-    given = parser.parse_args()
-    if given.nodes:
-        throughput(given)
-    elif given.moves:
-        moves(given)
-    elif given.here:
-        compare_here(given)
-    elif given.urls:
-        compare(given, given.urls, os.environ.get("HTM_NODE_ADDRESSES", ""))
+    args = parser.parse_args()
+    if args.nodes:
+        throughput(args)
+    elif args.moves:
+        moves(args)
+    elif args.here:
+        compare_here(args)
+    elif args.urls:
+        compare(args, args.urls, os.environ.get("HTM_NODE_ADDRESSES", ""))
     else:
         parser.error("expected urls, --here, --nodes or --moves")
 

@@ -67,10 +67,10 @@ def main() -> None:
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 4])
     parser.add_argument("--snapshot", action="store_true", help="keep a transaction open meanwhile")
     parser.add_argument("--explain", action="store_true", help="print the plan of the last claim")
-    given = parser.parse_args()
+    args = parser.parse_args()
     table = Table(
         title=f"claims of {BATCH} jobs, {os.cpu_count()} cores"
-        + (", beside a long transaction" if given.snapshot else "")
+        + (", beside a long transaction" if args.snapshot else "")
     )
     for column in (
         "waiting",
@@ -90,14 +90,14 @@ def main() -> None:
         Path(home).chmod(0o755)
         os.environ["HTM_HOME"] = home
         database = runtime(None, SETTINGS).database
-        for waiting in given.waiting:
-            for tenants in given.tenants:
-                for workers in given.workers:
-                    row = _row(database, waiting, min(tenants, waiting), workers, snapshot=given.snapshot)
+        for waiting in args.waiting:
+            for tenants in args.tenants:
+                for workers in args.workers:
+                    row = _row(database, waiting, min(tenants, waiting), workers, snapshot=args.snapshot)
                     print(*row, sep="\t", file=sys.stderr, flush=True)
                     table.add_row(*row)
         Console(width=150).print(table)
-        if given.explain:
+        if args.explain:
             print(_explained(database, "text"))
         shutdown()
 

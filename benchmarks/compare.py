@@ -43,27 +43,27 @@ def main() -> None:
     parser.add_argument("before", help="a commit, or a file of benchmarks.retrieval --out")
     parser.add_argument("after", help="the same")
     parser.add_argument("--systems", nargs=2, default=(HTM, HTM), metavar="NAME", help="which system of each")
-    given, further = parser.parse_known_args()
-    with results(given.before, further) as one, results(given.after, further) as other:
+    args, further = parser.parse_known_args()
+    with results(args.before, further) as one, results(args.after, further) as other:
         names = [name for name in one if name in other]
         if not names:
             parser.error(f"expected the same sets from both, got {', '.join(one)} and {', '.join(other)}")
         for name in names:
-            for table in tables(one[name], other[name], systems=tuple(given.systems)):
+            for table in tables(one[name], other[name], systems=tuple(args.systems)):
                 Console(width=130).print(table)
 
 
 @contextmanager
-def results(given: str, further: Sequence[str]) -> Iterator[dict[str, Any]]:
+def results(source: str, further: Sequence[str]) -> Iterator[dict[str, Any]]:
     """The answers by set: of a file, or of a commit that is checked out and run."""
-    if Path(given).is_file():
-        answers = json.loads(Path(given).read_text("utf-8"))
+    if Path(source).is_file():
+        answers = json.loads(Path(source).read_text("utf-8"))
         yield {answers["set"]: answers}
         return
     try:
-        commit = git("rev-parse", "--verify", f"{given}^{{commit}}")
+        commit = git("rev-parse", "--verify", f"{source}^{{commit}}")
     except subprocess.CalledProcessError:
-        raise SystemExit(f"expected a commit or a file of benchmarks.retrieval --out, got {given}") from None
+        raise SystemExit(f"expected a commit or a file of benchmarks.retrieval --out, got {source}") from None
     with tempfile.TemporaryDirectory(prefix="htm-compare-") as folder:
         tree = Path(folder) / "tree"
         git("worktree", "add", "--detach", str(tree), commit)
@@ -73,8 +73,8 @@ def results(given: str, further: Sequence[str]) -> Iterator[dict[str, Any]]:
                 [sys.executable, "-m", "benchmarks.retrieval", *further, "--out", str(out)],
                 cwd=tree, env=os.environ | {"PYTHONPATH": str(tree)}, check=True, stdout=subprocess.DEVNULL,
             )  # fmt: skip
-            found = [json.loads(path.read_text("utf-8")) for path in sorted(Path(folder).glob("answers-*.json"))]
-            yield {each["set"]: each for each in found}
+            loaded = [json.loads(path.read_text("utf-8")) for path in sorted(Path(folder).glob("answers-*.json"))]
+            yield {each["set"]: each for each in loaded}
         finally:
             git("worktree", "remove", "--force", str(tree))
 

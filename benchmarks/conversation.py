@@ -54,24 +54,24 @@ def main() -> None:
     parser.add_argument("--locomo", type=Path, required=True)
     parser.add_argument("--questions", type=int, default=60)
     parser.add_argument("--rounds", type=int, default=5)
-    given = parser.parse_args()
+    args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as home:
         os.environ["HTM_HOME"] = home
-        Console(width=100).print(measured(given))
+        Console(width=100).print(measured(args))
         shutdown()
 
 
-def measured(given: argparse.Namespace) -> Table:
+def measured(args: argparse.Namespace) -> Table:
     """The table of all modes."""
-    case = max(locomo(given.locomo), key=lambda each: len(each.messages))
-    questions = [question.text for question in case.questions][: given.questions]
+    case = max(locomo(args.locomo), key=lambda sample: len(sample.messages))
+    questions = [question.text for question in case.questions][: args.questions]
     sql: dict[Mode, list[float]] = defaultdict(list)
     whole: dict[Mode, list[float]] = defaultdict(list)
     settings = Settings(worker="off")
     with Memory("bench", embedder=CachedEmbedder(), settings=settings, clock=lambda: case.now) as memory:
         memory.remember_many(drafts(case.messages))
         memory.flush()
-        for number in range(1 + given.rounds):
+        for number in range(1 + args.rounds):
             for mode in get_args(Mode):
                 for question in questions:
                     began = time.perf_counter()
@@ -80,7 +80,7 @@ def measured(given: argparse.Namespace) -> Table:
                     if number:  # the first round plans and fills caches
                         sql[mode].append(timings.sql)
                         whole[mode].append(taken - timings.embedding)
-    table = Table(title=f"{len(case.messages)} messages, {len(questions)} questions, {given.rounds} rounds, ms")
+    table = Table(title=f"{len(case.messages)} messages, {len(questions)} questions, {args.rounds} rounds, ms")
     for column in ("mode", "SQL p50 / p95", "verb p50 / p95"):
         table.add_column(column, justify="left" if column == "mode" else "right")
     for mode in get_args(Mode):

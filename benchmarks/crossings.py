@@ -37,7 +37,7 @@ def main() -> None:
     """Call each verb, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--names", action="store_true", help="print the functions of each file")
-    given = parser.parse_args()
+    args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as home:
         Path(home).chmod(0o755)
         os.environ["HTM_HOME"] = home
@@ -49,7 +49,7 @@ def main() -> None:
         table.add_row(name, str(len(files)), str(sum(map(len, files.values()))))
     console = Console(width=120)
     console.print(table)
-    if given.names:
+    if args.names:
         for name, files in measured.items():
             console.print(f"\n{name}")
             for file in sorted(files):

@@ -69,11 +69,11 @@ def main() -> None:
         help="change how the vectors are indexed before they are searched",
     )
     parser.add_argument("--home", type=Path, help="keep the filled server here, and use it again if it is there")
-    given = parser.parse_args()
-    for size in given.rows:
+    args = parser.parse_args()
+    for size in args.rows:
         with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as temporary:
-            os.environ["HTM_HOME"] = str(given.home or temporary)
-            table = Filters(size, mode=given.mode, quantization=given.quantization).table(given.calls)
+            os.environ["HTM_HOME"] = str(args.home or temporary)
+            table = Filters(size, mode=args.mode, quantization=args.quantization).table(args.calls)
             Console(width=120).print(table)
             shutdown()
 
@@ -192,10 +192,10 @@ class Filters:
             nearest = _nearest(nearness, way.passing)
             if timed and nearest:
                 way.milliseconds.append(taken)
-                found = {int(mention.metadata["row"]) for hit in hits for mention in hit.mentions}
-                assert all(way.passing[list(found)]), "a search returned what its filter does not let pass"
+                returned = {int(mention.metadata["row"]) for hit in hits for mention in hit.mentions}
+                assert all(way.passing[list(returned)]), "a search returned what its filter does not let pass"
                 way.rows.append(len(hits) / len(nearest))
-                way.recall.append(len(found & nearest) / len(nearest))
+                way.recall.append(len(returned & nearest) / len(nearest))
 
     def _drawn_table(self, ways: dict[tuple[str, str], Filtered], calls: int) -> Table:
         plain = statistics.median(ways["none", "100"].milliseconds)

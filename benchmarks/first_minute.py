@@ -62,7 +62,7 @@ class Said:
 
     remembering: float
     recalling: float
-    found: bool
+    is_found: bool
     found_by_words: bool
     until_vector: float
 
@@ -72,12 +72,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=100_000, help="that wait for another tenant")
     parser.add_argument("--facts", type=int, default=20, help="said by each process in each half")
-    given = parser.parse_args()
+    args = parser.parse_args()
     os.environ["HTM_MODEL_DIR"] = str(weights.obtain())
     with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as home:
         Path(home).chmod(0o755)
         os.environ["HTM_HOME"] = home
-        measure(given.jobs, given.facts)
+        measure(args.jobs, args.facts)
         shutdown()
 
 
@@ -87,9 +87,9 @@ def measure(waiting: int, facts: int) -> None:
     random.Random(7).shuffle(pairs)
     lines = [json.loads(line)["content"] for line in SAMPLE.read_text("utf-8").splitlines()]
     with Memory("bench", tenant="busy") as busy, Memory("bench", tenant="quiet", user="ann") as memory:
-        for each in (busy, memory):
-            each.remember("The server is there, and the tenant.")
-            each.flush()
+        for opened in (busy, memory):
+            opened.remember("The server is there, and the tenant.")
+            opened.flush()
         busy._runtime.worker.stop()
         database = busy._runtime.database
         with database.owner() as connection:
@@ -119,8 +119,8 @@ def measure(waiting: int, facts: int) -> None:
                 if after:
                     paste(lines)
                 for name, say in (("by this process", memory.remember), ("by another", say_elsewhere)):
-                    said = [say_and_ask(memory, say, pairs.pop()) for _ in range(facts)]
-                    table.add_row(name + after, *cells(said))
+                    results = [say_and_ask(memory, say, pairs.pop()) for _ in range(facts)]
+                    table.add_row(name + after, *cells(results))
         seconds, made = time.perf_counter() - begun, vectors(database) - done
     console = Console(width=120)
     console.print(table)
@@ -139,18 +139,18 @@ def say_and_ask(memory: Memory, say: Callable[[str], object], pair: dict[str, st
     """Say a fact, ask for it at once, then ask again until it has its vector."""
     began = time.perf_counter()
     say(pair["fact"])
-    said = time.perf_counter()
+    remembered = time.perf_counter()
     hits = memory.recall(pair["question"], hold=False)
     asked = time.perf_counter()
-    found = pair["fact"] in [hit.content for hit in hits[:3]]
+    is_shown = pair["fact"] in [hit.content for hit in hits[:3]]
     by_words = memory.recall(" ".join(sorted(pair["fact"].strip(".").split(), key=len)[-2:]), hold=False)
     found_by_words = pair["fact"] in [hit.content for hit in by_words[:3]]
     while not any(hit.content == pair["fact"] and hit.vector_rank is not None for hit in hits):
-        if time.perf_counter() - said > PATIENCE:
+        if time.perf_counter() - remembered > PATIENCE:
             break
         time.sleep(0.02)
         hits = memory.recall(pair["fact"], hold=False)
-    return Said(said - began, asked - said, found, found_by_words, time.perf_counter() - said)
+    return Said(remembered - began, asked - remembered, is_shown, found_by_words, time.perf_counter() - remembered)
 
 
 def paste(lines: list[str]) -> None:
@@ -170,15 +170,15 @@ def remember_elsewhere(text: str) -> None:
         memory.remember(text)
 
 
-def cells(said: list[Said]) -> list[str]:
+def cells(results: list[Said]) -> list[str]:
     """The figures of a row."""
-    waits = [each.until_vector for each in said]
+    waits = [each.until_vector for each in results]
     return [
-        f"{statistics.median(each.remembering for each in said) * 1e3:,.0f} ms",
-        f"{statistics.median(each.recalling for each in said) * 1e3:,.0f} ms",
-        f"{max(each.recalling for each in said) * 1e3:,.0f} ms",
-        f"{sum(each.found for each in said)} of {len(said)}",
-        f"{sum(each.found_by_words for each in said)} of {len(said)}",
+        f"{statistics.median(each.remembering for each in results) * 1e3:,.0f} ms",
+        f"{statistics.median(each.recalling for each in results) * 1e3:,.0f} ms",
+        f"{max(each.recalling for each in results) * 1e3:,.0f} ms",
+        f"{sum(each.is_found for each in results)} of {len(results)}",
+        f"{sum(each.found_by_words for each in results)} of {len(results)}",
         f"{statistics.median(waits):,.2f} s",
         f"{max(waits):,.2f} s" if max(waits) < PATIENCE else f"over {PATIENCE:.0f} s",
     ]

@@ -71,17 +71,17 @@ def main() -> None:
     parser.add_argument("--mode", choices=get_args(Mode), default="hybrid")
     parser.add_argument("--calls", type=int, default=400)
     parser.add_argument("--out", type=Path, default=Path("flame.svg"))
-    given = parser.parse_args()
-    rows, questions = corpus(given.rows, given.calls + WARM_UP)
+    args = parser.parse_args()
+    rows, questions = corpus(args.rows, args.calls + WARM_UP)
     embedder = ReadyEmbedder({row.content: row.vector for row in rows} | {each.text: each.vector for each in questions})
     with temporary_server(settings=SERVER) as server:
         dsn = new_database(server, "flame")
         system = opened(HTM, dsn, embedder)
         system.fill(rows)
         settle(dsn)
-        search = system.dense if given.mode == "vector" else system.hybrid
-        for each in questions[:WARM_UP]:
-            search(each.text)
+        search = system.dense if args.mode == "vector" else system.hybrid
+        for question in questions[:WARM_UP]:
+            search(question.text)
         asked = [each.text for each in questions[WARM_UP:]]
         stacks: Counter[tuple[str, ...]] = Counter()
         began = time.perf_counter()
@@ -95,8 +95,8 @@ def main() -> None:
         system.close()
         shutdown()
     whole = grown(stacks, milliseconds, functions)
-    given.out.write_text(drawn(whole, title=f"One recall, {given.mode}, {given.rows:,} rows: {milliseconds:.1f} ms"))
-    print(f"{given.out}: {milliseconds:.2f} ms a recall, {sum(stacks.values()):,} samples")
+    args.out.write_text(drawn(whole, title=f"One recall, {args.mode}, {args.rows:,} rows: {milliseconds:.1f} ms"))
+    print(f"{args.out}: {milliseconds:.2f} ms a recall, {sum(stacks.values()):,} samples")
 
 
 @contextmanager
@@ -211,10 +211,10 @@ def boxes(box: Box, *, left: float, scale: float, bottom: float, least: float) -
         shown = label if len(label) <= letters else label[: letters - 1] + "…"
         yield f'<text x="{left + 3:.1f}" y="{bottom + 12.5:.1f}">{escape(shown)}</text>'
     yield "</g>"
-    for each in sorted(box.called.values(), key=lambda each: -each.milliseconds):
-        if each.milliseconds >= least:
-            yield from boxes(each, left=left, scale=scale, bottom=bottom - ROW, least=least)
-        left += each.milliseconds * scale
+    for part in sorted(box.called.values(), key=lambda called: -called.milliseconds):
+        if part.milliseconds >= least:
+            yield from boxes(part, left=left, scale=scale, bottom=bottom - ROW, least=least)
+        left += part.milliseconds * scale
 
 
 if __name__ == "__main__":

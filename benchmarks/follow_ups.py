@@ -43,12 +43,12 @@ def main() -> None:
     parser.add_argument("--locomo", type=Path, required=True, metavar="PATH")
     parser.add_argument("--limit", type=int, help="conversations at most")
     parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
-    given = parser.parse_args()
+    args = parser.parse_args()
     places: dict[tuple[str, str], list[int | None]] = {}
     taken, asked = list[str](), 0
     with home(None):
-        embedder = CachedEmbedder(given.cache) if given.cache else None
-        for case in islice(locomo(given.locomo), given.limit):
+        embedder = CachedEmbedder(args.cache) if args.cache else None
+        for case in islice(locomo(args.locomo), args.limit):
             taken += [each.text for each in case.questions if asks_further(each.text)]
             asked += len(case.questions)
             held = CaseMemory(case, tenant="follow-ups", embedder=embedder)
@@ -58,12 +58,12 @@ def main() -> None:
                     for name, hits in answers(held.memory, before, leaning, question.text).items():
                         places.setdefault((kind, name), []).append(place(hits, question))
     table = Table("pair", "searched", "pairs", "any@1", f"any@{SHOWN}", "MRR")
-    for (kind, name), found in places.items():
+    for (kind, name), ranks in places.items():
         table.add_row(
-            kind, name, str(len(found)),
-            share([float(at == 1) for at in found]),
-            share([float(at is not None and at <= SHOWN) for at in found]),
-            share([1 / at if at else 0.0 for at in found]),
+            kind, name, str(len(ranks)),
+            share([float(at == 1) for at in ranks]),
+            share([float(at is not None and at <= SHOWN) for at in ranks]),
+            share([1 / at if at else 0.0 for at in ranks]),
         )  # fmt: skip
     console = Console(width=120)
     console.print(table)
@@ -75,10 +75,10 @@ def another_topic(case: Case) -> Iterator[tuple[str, Question, str]]:
     names = sorted({message.name for message in case.messages if message.name})
     last: dict[str, str] = {}
     for question in case.questions:
-        said = [name for name in names if re.search(rf"\b{name}\b", question.text)]
-        if len(said) != 1:
+        mentioned = [name for name in names if re.search(rf"\b{name}\b", question.text)]
+        if len(mentioned) != 1:
             continue
-        [name] = said
+        [name] = mentioned
         if name in last:
             whose, who = ("her", "she") if name in WOMEN else ("his", "he")
             leaning = re.sub(rf"\b{name}['\u2019]s?(?!\w)", whose, question.text)
@@ -91,9 +91,9 @@ def same_topic(case: Case) -> Iterator[tuple[str, Question, str]]:
     for at, question in enumerate(case.questions):
         for before in case.questions[max(0, at - NEAR) : at]:
             known = {word.lower()[:STEM] for word in meaning(before.text)}
-            said = meaning(question.text)
-            common = [word for word in said if word.lower()[:STEM] in known]
-            if before.gold[TURN] & question.gold[TURN] and len(common) >= 2 and len(said) - len(common) <= 3:
+            words = meaning(question.text)
+            common = [word for word in words if word.lower()[:STEM] in known]
+            if before.gold[TURN] & question.gold[TURN] and len(common) >= 2 and len(words) - len(common) <= 3:
                 left = question.text
                 for word in common:
                     left = re.sub(rf"\b{re.escape(word)}\b", "", left)
@@ -107,12 +107,12 @@ def answers(memory: Memory, before: str, leaning: str, published: str) -> dict[s
     def recalled(query: str) -> Sequence[Hit]:
         return memory.recall(query, limit=DEPTH, hold=False).hits
 
-    found = [recalled(query) for query in queries_of(leaning, [SaidBefore(before, by_person=True)])]
-    built = fused(found, id_of=lambda hit: hit.id, worth=lambda hit: (hit.relevance, hit.score))
+    results = [recalled(query) for query in queries_of(leaning, [SaidBefore(before, by_person=True)])]
+    built = fused(results, id_of=lambda hit: hit.id, worth=lambda hit: (hit.relevance, hit.score))
     return {
         ALONE: recalled(leaning),
         FULL: recalled(f"{before} {leaning}"),
-        BUILT: built if len(found) > 1 else found[0],
+        BUILT: built if len(results) > 1 else results[0],
         PUBLISHED: recalled(published),
     }
 

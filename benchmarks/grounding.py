@@ -48,12 +48,12 @@ class GroundedQuestion:
 
     kind: str  # "answerable", "adversarial" or "foreign"
     conversation: int
-    found: tuple[tuple[str, float, bool], ...]  # the last: it has a name of the question, or this has none
+    scored: tuple[tuple[str, float, bool], ...]  # the last: it has a name of the question, or this has none
     gold: frozenset[str]
 
     def evidence(self, threshold: float, *, persons: bool) -> list[str]:
         """The turns that are evidence at a threshold."""
-        return [turn for turn, score, named in self.found if score >= threshold and (named or not persons)]
+        return [turn for turn, score, named in self.scored if score >= threshold and (named or not persons)]
 
     def grounded(self, threshold: float, *, persons: bool) -> bool:
         """True if a turn that answers is evidence."""
@@ -90,11 +90,11 @@ def ask_all(samples: Sequence[dict[str, Any]]) -> list[GroundedQuestion]:
     tenant, answers = f"grounding-{uuid.uuid4().hex[:8]}", list[GroundedQuestion]()
     for number, sample in enumerate(samples):
         with Memory("bench", tenant=f"{tenant}-{number}", embed="now") as memory:
-            palace, said = Palace(memory), turns(sample)
-            for start in range(0, len(said), 200):
-                drafts = [Draft(content=text, metadata={"turn": id}) for id, text in said[start : start + 200]]
+            palace, spoken = Palace(memory), turns(sample)
+            for start in range(0, len(spoken), 200):
+                drafts = [Draft(content=text, metadata={"turn": id}) for id, text in spoken[start : start + 200]]
                 palace.file_many(drafts, room="conversation", drawer="turns")
-            ids = {text: id for id, text in said}
+            ids = {text: id for id, text in spoken}
             others = [qa for qa in samples[(number + 1) % len(samples)]["qa"] if qa["category"] != 5]
             for kind, questions in (("own", sample["qa"]), ("foreign", others)):
                 for qa in questions:
@@ -102,11 +102,11 @@ def ask_all(samples: Sequence[dict[str, Any]]) -> list[GroundedQuestion]:
                         text=str(qa["question"]), survey=Survey(names=(("conversation", "turns"),)), names=(), named=(),
                         floor=0.0, threshold=1.0, limit=5,
                     )  # fmt: skip
-                    found = filed(palace, question)
+                    layer = filed(palace, question)
                     called = kind if kind == "foreign" else "adversarial" if qa["category"] == 5 else "answerable"
                     names = capitalised(question.text)
                     scored = tuple(
-                        (ids[each.content], each.score, has_a_name(each.content, names)) for each in found.evidence
+                        (ids[each.content], each.score, has_a_name(each.content, names)) for each in layer.evidence
                     )
                     answers.append(GroundedQuestion(called, number, scored, gold(qa.get("evidence", []))))
     return answers
@@ -161,11 +161,11 @@ def wake(sizes: Sequence[str]) -> None:
             palace = Palace(memory)
             palace.identify("I am the robot of a benchmark. I answer from what I know and say so when I do not.")
             for start in range(0, size, 1_000):
-                said = [
+                facts = [
                     f"Fact {at:,} of this palace says that item {at} lies in row {at % 97}."
                     for at in range(start, min(size, start + 1_000))
                 ]
-                palace.file_many(said, room=f"room {start // 1_000 % 20}", drawer=f"drawer {start // 20_000}")
+                palace.file_many(facts, room=f"room {start // 1_000 % 20}", drawer=f"drawer {start // 20_000}")
             palace.note("The session is measuring how long a wake-up takes.")
             palace.wake_up()
             palace.file("One more fact came since.", room="room 0", drawer="new")
@@ -190,8 +190,8 @@ class _ConstantEmbedder:
 
 
 if __name__ == "__main__":
-    what, given = (sys.argv[1:2] or ["verdicts"])[0], sys.argv[2:]
+    what, arguments = (sys.argv[1:2] or ["verdicts"])[0], sys.argv[2:]
     try:
-        {"locomo": locomo, "wake": wake, "verdicts": lambda _: verdicts.main()}[what](given)
+        {"locomo": locomo, "wake": wake, "verdicts": lambda _: verdicts.main()}[what](arguments)
     finally:
         shutdown()

@@ -144,11 +144,11 @@ def main() -> None:
     parser.add_argument(
         "--cluster", action="store_true", help="with --check: on a node of a Citus cluster that is started here"
     )
-    for given in (Use(), Machines()):
-        group = parser.add_argument_group(type(given).__name__)
-        for each in fields(given):
-            value = getattr(given, each.name)
-            group.add_argument(f"--{each.name.replace('_', '-')}", type=type(value), default=value, help=f"{value:g}")
+    for defaults in (Use(), Machines()):
+        group = parser.add_argument_group(type(defaults).__name__)
+        for field in fields(defaults):
+            value = getattr(defaults, field.name)
+            group.add_argument(f"--{field.name.replace('_', '-')}", type=type(value), default=value, help=f"{value:g}")
     chosen = parser.parse_args()
     use = Use(**{each.name: getattr(chosen, each.name) for each in fields(Use)})
     machines = Machines(**{each.name: getattr(chosen, each.name) for each in fields(Machines)})
@@ -184,12 +184,12 @@ def table(plans: list[Plan], *, use: Use, machines: Machines) -> Table:
              "busy", "limit", "p95", "a month", "of 1,000 users")  # fmt: skip
     for name in names:
         made.add_column(name, justify="right", no_wrap=True)
-    for each in plans:
+    for needs in plans:
         made.add_row(
-            f"{each.users:,.0f}", _short(each.memories), f"{each.recalls_a_second:,.1f}", f"{each.remembers_a_second:,.1f}",
-            f"{each.cells:,}", str(each.replicas), f"{each.nodes:,}", f"{each.workers:,}", f"{each.disk_gb:,.0f} GB",
-            f"{each.hot_gb:,.1f} GB", f"{each.utilisation:.1%}", each.limit if each.cells > 1 else "", f"{each.p95_ms:.0f} ms",
-            f"{each.price:,.0f}", f"{each.price_of_thousand:,.2f}",
+            f"{needs.users:,.0f}", _short(needs.memories), f"{needs.recalls_a_second:,.1f}", f"{needs.remembers_a_second:,.1f}",
+            f"{needs.cells:,}", str(needs.replicas), f"{needs.nodes:,}", f"{needs.workers:,}", f"{needs.disk_gb:,.0f} GB",
+            f"{needs.hot_gb:,.1f} GB", f"{needs.utilisation:.1%}", needs.limit if needs.cells > 1 else "", f"{needs.p95_ms:.0f} ms",
+            f"{needs.price:,.0f}", f"{needs.price_of_thousand:,.2f}",
         )  # fmt: skip
     return made
 
@@ -217,7 +217,7 @@ def _check(server: Server, sizes: list[int], *, load: float, clients: Sequence[i
         _write(server, corpus, there)
     if there > sizes[0]:
         raise SystemExit(f"expected --home with at most {sizes[0]:,} users, got one with {there:,}")
-    found = Table(title=f"measured, and in brackets predicted; {EACH} memories a user, {os.cpu_count()} cores")
+    drawn = Table(title=f"measured, and in brackets predicted; {EACH} memories a user, {os.cpu_count()} cores")
     for name in (
         "users",
         "memories",
@@ -228,7 +228,7 @@ def _check(server: Server, sizes: list[int], *, load: float, clients: Sequence[i
         "goes on",
         "in another process",
     ):
-        found.add_column(name, justify="right")
+        drawn.add_column(name, justify="right")
     both, late = 0.0, 0.0
     for size in sizes:
         if size > there or not filled.exists():
@@ -239,13 +239,13 @@ def _check(server: Server, sizes: list[int], *, load: float, clients: Sequence[i
         recall, recall_times, here = _measured(database, partial(_recall, server, corpus, users=size))
         begins, goes_on, comes_back = _remembered(server, corpus, users=size)
         both, late = recall + here, _late(recall_times)
-        found.add_row(
+        drawn.add_row(
             f"{size:,}", f"{size * EACH:,}", f"{bytes_each:,.0f} ({costs.bytes_a_memory:,.0f})",
             f"{recall:.1f} ms ({costs.recall_cpu_ms:.1f})", f"{statistics.median(recall_times):.1f}, {late:.1f} ms",
             f"{begins:.1f} ms", f"{goes_on:.1f} ms ({costs.remember_cpu_ms:.1f})",
             f"{comes_back:.1f} ms ({costs.remember_cpu_ms + costs.meet_cpu_ms:.1f})",
         )  # fmt: skip
-    console.print(found)
+    console.print(drawn)
     if load:
         console.print(_curve(sizes[-1], clients=clients, seconds=load, service_ms=both, alone_ms=late))
     shutdown()
@@ -357,9 +357,9 @@ def _server(database: Database) -> list[psutil.Process]:
 
 def _cpu(processes: list[psutil.Process]) -> float:
     total = 0.0
-    for each in processes:
+    for process in processes:
         try:
-            used = each.cpu_times()
+            used = process.cpu_times()
         except psutil.NoSuchProcess:
             continue
         total += used.user + used.system

@@ -252,9 +252,9 @@ def _cells_for(load: Load, costs: Costs, machines: Machines) -> int:
 def _check(users: float, use: Use, machines: Machines) -> None:
     if not (math.isfinite(users) and users >= 1):
         raise ValueError(f"expected a number of users from 1, got {users}")
-    for given in (use, machines):
-        for field in fields(given):
-            value = getattr(given, field.name)
+    for options in (use, machines):
+        for field in fields(options):
+            value = getattr(options, field.name)
             if not (math.isfinite(value) and value >= 0):
                 raise ValueError(f"expected {field.name} to be a number from 0, got {value}")
     if not 0 < machines.utilisation < 1:

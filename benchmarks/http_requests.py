@@ -63,20 +63,22 @@ class Generator:
         """A method, a path, a query, headers and a body."""
         path = self.random.choice([each for each in self.document["paths"] if each != "/v1/events"])
         method = self.random.choice(list(self.document["paths"][path])).upper()
-        said = self.operation = self.document["paths"][path][method.lower()]
+        operation = self.operation = self.document["paths"][path][method.lower()]
         query: dict[str, Any] = {}
         headers: dict[str, str] = {}
-        for each in said.get("parameters", ()):
-            if each["in"] == "path":
-                path = path.replace("{" + each["name"] + "}", self._segment())
-            elif each["in"] == "query" and self.random.random() < 0.4:
-                value = self.value(each.get("schema") or each["content"]["application/json"]["schema"])
-                query[each["name"]] = value if isinstance(value, str | list) else json.dumps(value)
-            elif each["in"] == "header" and self.random.random() < 0.1:
-                headers[each["name"]] = self.random.choice(("x", "*", '"1"', "", "%FF", "a" * 300, str(uuid.uuid4())))
+        for parameter in operation.get("parameters", ()):
+            if parameter["in"] == "path":
+                path = path.replace("{" + parameter["name"] + "}", self._segment())
+            elif parameter["in"] == "query" and self.random.random() < 0.4:
+                value = self.value(parameter.get("schema") or parameter["content"]["application/json"]["schema"])
+                query[parameter["name"]] = value if isinstance(value, str | list) else json.dumps(value)
+            elif parameter["in"] == "header" and self.random.random() < 0.1:
+                headers[parameter["name"]] = self.random.choice(
+                    ("x", "*", '"1"', "", "%FF", "a" * 300, str(uuid.uuid4()))
+                )
         body = None
-        if "requestBody" in said:
-            value = self.value(said["requestBody"]["content"]["application/json"]["schema"])
+        if "requestBody" in operation:
+            value = self.value(operation["requestBody"]["content"]["application/json"]["schema"])
             body = json.dumps(value).encode("utf-8", "replace")
             headers["Content-Type"] = self.random.choice(("application/json",) * 9 + ("text/plain",))
             if self.random.random() < 0.05:
@@ -148,9 +150,9 @@ class Generator:
             expected = {"$ref": "#/components/schemas/Problem"} if answer.status_code >= 400 else None
         else:
             answers = self.operation["responses"]
-            said = answers.get(str(answer.status_code), answers.get("default"))
-            assert said is not None, (self.operation.get("operationId"), answer.status_code, answer.text)
-            content = said.get("content", {})
+            documented = answers.get(str(answer.status_code), answers.get("default"))
+            assert documented is not None, (self.operation.get("operationId"), answer.status_code, answer.text)
+            content = documented.get("content", {})
             kind = answer.headers.get("content-type", "")
             assert kind in content or (not content and not answer.content), (kind, sorted(content))
             expected = content[kind]["schema"] if content else None
@@ -164,10 +166,10 @@ class Generator:
     def learn(self, answer: httpx.Response) -> None:
         """Keep ids that an answer tells, to ask for them."""
         if answer.status_code == 200 and answer.headers.get("content-type") == "application/json":
-            said = answer.json()
-            for each in said if isinstance(said, list) else [said]:
-                if isinstance(each, dict) and isinstance(each.get("id"), str) and len(self.known) < 200:
-                    self.known.append(each["id"])
+            body = answer.json()
+            for item in body if isinstance(body, list) else [body]:
+                if isinstance(item, dict) and isinstance(item.get("id"), str) and len(self.known) < 200:
+                    self.known.append(item["id"])
 
 
 def send(http: httpx.Client, generator: Generator, requests: int) -> Counter[int]:

@@ -50,13 +50,13 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=6, help="of a text at most")
     parser.add_argument("--characters", type=int, default=800, help="of a text at most")
     parser.add_argument("--embedder", default="minilm", help="minilm or minilm:int8")
-    given = parser.parse_args()
+    args = parser.parse_args()
     os.environ["HTM_MODEL_DIR"] = str(weights.obtain())
     with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as home:
         Path(home).chmod(0o755)
         os.environ["HTM_HOME"] = home
-        batches = list(texts(given.passages, given.batch, given.sentences, given.characters))
-        spent = measured(batches, given.embedder)
+        batches = list(texts(args.passages, args.batch, args.sentences, args.characters))
+        spent = measured(batches, args.embedder)
         shutdown()
     Console(width=120).print(table(batches, spent))
 
@@ -89,9 +89,9 @@ class Spent:
     def now(cls, server: psutil.Process) -> Spent:
         """Read all three."""
         total = 0.0
-        for each in server.children(recursive=True):
+        for process in server.children(recursive=True):
             with suppress(psutil.NoSuchProcess):  # it has just ended: its parent has its time
-                times = each.cpu_times()
+                times = process.cpu_times()
                 total += times.user + times.system
         times = server.cpu_times()
         total += times.user + times.system + times.children_user + times.children_system
@@ -163,17 +163,17 @@ def table(batches: Sequence[Sequence[str]], spent: dict[str, list[Spent]]) -> Ta
     for column in columns:
         drawn.add_column(column, justify="left" if column == "way" else "right")
     model = sum(each.seconds for each in spent[MODEL])
-    for name, each in spent.items():
-        seconds = sum(batch.seconds for batch in each)
-        shares = [alone.seconds / own.seconds for alone, own in zip(spent[MODEL], each, strict=True)]
+    for name, taken in spent.items():
+        seconds = sum(batch.seconds for batch in taken)
+        shares = [alone.seconds / own.seconds for alone, own in zip(spent[MODEL], taken, strict=True)]
         drawn.add_row(
             name,
             f"{count / seconds:,.0f}",
             f"{tokens / seconds:,.0f}",
             f"{model / seconds:.0%}",
             f"{statistics.median(shares):.0%}",
-            f"{1e3 * sum(batch.own for batch in each) / count:.2f}",
-            f"{1e3 * sum(batch.server for batch in each) / count:.2f}",
+            f"{1e3 * sum(batch.own for batch in taken) / count:.2f}",
+            f"{1e3 * sum(batch.server for batch in taken) / count:.2f}",
         )
     return drawn
 

@@ -42,23 +42,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--without", nargs="*", default=[], choices=list(Signals.model_fields), help="signals left out")
     parser.add_argument("--language", nargs="*", help="these languages alone")
-    given = parser.parse_args()
-    signals = Signals(**dict.fromkeys(given.without, 0.0))
-    console, found = Console(width=120), dict[str, list[int | None]]()
+    args = parser.parse_args()
+    signals = Signals(**dict.fromkeys(args.without, 0.0))
+    console, by_kind = Console(width=120), dict[str, list[int | None]]()
     table = Table(
         "language", *(f"{kind}: {what}" for kind in (VARIED, ONE_SHAPE) for what in ("shown", "first", "MRR"))
     )
     with home(None):
         for language in languages(SETS.read_text()):
-            if given.language and language.name not in given.language:
+            if args.language and language.name not in args.language:
                 continue
             row = [language.name]
             for kind, remarks in ((VARIED, language.remarks), (ONE_SHAPE, language.of_one_shape)):
                 places = asked(language, remarks, settings=Settings(signals=signals), tenant=f"{language.name} {kind}")
-                found.setdefault(kind, []).extend(places)
+                by_kind.setdefault(kind, []).extend(places)
                 row += figures(places)
             table.add_row(*row)
-    table.add_row("all", *(each for kind in found for each in figures(found[kind])))
+    table.add_row("all", *(each for kind in by_kind for each in figures(by_kind[kind])))
     console.print(table)
 
 

@@ -153,12 +153,12 @@ class Latency:
             "hybrid, tag (1 %)": {"tags": ["topic:9"]},
             "hybrid, where": {"where": {"absent": 1}},
         }
-        for name, given in options.items():
+        for name, arguments in options.items():
             embedding: list[float] = []
             self._time(
                 f"recall {name}",
-                lambda given=given, into=embedding: into.append(
-                    memory.recall(self.corpus.sentence(6), hold=False, **given).timings.embedding
+                lambda arguments=arguments, into=embedding: into.append(
+                    memory.recall(self.corpus.sentence(6), hold=False, **arguments).timings.embedding
                 ),
                 subtract=embedding,
             )

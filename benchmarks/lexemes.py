@@ -63,14 +63,14 @@ def random_words(rng: random.Random, count: int) -> list[str]:
 WEIGHTS = [1 / (rank + 1) ** 0.9 for rank in range(WORDS)]
 
 
-def fill(connection: psycopg.Connection[Any], tenants: int, each: int) -> None:
+def fill(connection: psycopg.Connection[Any], tenants: int, passages: int) -> None:
     """Insert passages of about ten words, with the tenants mixed."""
     rng = random.Random(7)
     connection.execute(ANY_OF)
     connection.execute("create table said (tenant text, words text[])")
     with connection.cursor() as cursor, cursor.copy("copy said from stdin") as copy:
         copy.set_types(["text", "text[]"])
-        for number in range(tenants * each):
+        for number in range(tenants * passages):
             copy.write_row((f"t{number % tenants:03}", sorted(set(random_words(rng, 10)))))
 
 
@@ -85,8 +85,8 @@ def measure(connection: psycopg.Connection[Any], form: str, *, made: str, condit
     row = connection.execute(f"select pg_relation_size('{form}_gin') / 1e6").fetchone()
     assert row is not None
     for condition in conditions:
-        found, counted = timed(connection, form, condition, tenants)
-        print(f"{form:9} {row[0]:6.1f} MB  six words {found:6.2f} ms  a rare word {counted:6.2f} ms  {condition}")
+        six_words, counted = timed(connection, form, condition, tenants)
+        print(f"{form:9} {row[0]:6.1f} MB  six words {six_words:6.2f} ms  a rare word {counted:6.2f} ms  {condition}")
 
 
 def timed(connection: psycopg.Connection[Any], form: str, condition: str, tenants: int) -> tuple[float, float]:

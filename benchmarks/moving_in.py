@@ -49,70 +49,71 @@ class Compared:
 def of_documents(memory: Memory, collection: str, kind: str | None = None) -> Callable[[str], list[str]]:
     """The ids that a collection finds for a query by its vector."""
     options = {} if kind is None else {"kind": kind}
-    found = memory.collection(collection, embedder=peers.embedder(), **options)  # type: ignore[arg-type]
-    return lambda query: [each.item.id for each in found.query(query, mode="vector", limit=LIMIT)]
+    documents = memory.collection(collection, embedder=peers.embedder(), **options)  # type: ignore[arg-type]
+    return lambda query: [each.item.id for each in documents.query(query, mode="vector", limit=LIMIT)]
 
 
-def share(said: Mapping[str, Sequence[Any]], find: Callable[[str], Sequence[Any]]) -> list[float]:
+def share(answers: Mapping[str, Sequence[Any]], find: Callable[[str], Sequence[Any]]) -> list[float]:
     """Of each query the share of what was found there that is found here."""
-    return [len(set(find(query)) & set(ids)) / len(ids) for query, ids in said.items()]
+    return [len(set(find(query)) & set(ids)) / len(ids) for query, ids in answers.items()]
 
 
-def pgvectorstore(memory: Memory, said: Mapping[str, Any]) -> list[float]:
+def pgvectorstore(memory: Memory, answers: Mapping[str, Any]) -> list[float]:
     """`PGVectorStore` of langchain-postgres."""
-    return share(said["found"], of_documents(memory, "guide"))
+    return share(answers["found"], of_documents(memory, "guide"))
 
 
-def pgvector(memory: Memory, said: Mapping[str, Any]) -> list[float]:
+def pgvector(memory: Memory, answers: Mapping[str, Any]) -> list[float]:
     """`PGVector` of langchain-postgres, with two collections."""
-    return [each for name, one in said["legacy"].items() for each in share(one["found"], of_documents(memory, name))]
+    return [each for name, one in answers["legacy"].items() for each in share(one["found"], of_documents(memory, name))]
 
 
-def llama_index(memory: Memory, said: Mapping[str, Any]) -> list[float]:
+def llama_index(memory: Memory, answers: Mapping[str, Any]) -> list[float]:
     """`PGVectorStore` of LlamaIndex, which searches with vectors."""
-    found = memory.collection("town_guide")
+    collection = memory.collection("town_guide")
 
     def find(query: str) -> list[str]:
         """The ids of nodes near to a query's vector."""
         vector = peers.embedder().embed_query(query)
-        return [each.item.id for each in found.query(vector=vector, mode="vector", limit=LIMIT)]
+        return [each.item.id for each in collection.query(vector=vector, mode="vector", limit=LIMIT)]
 
-    return share(said["found"], find)
+    return share(answers["found"], find)
 
 
-def langgraph(memory: Memory, said: Mapping[str, Any]) -> list[float]:
+def langgraph(memory: Memory, answers: Mapping[str, Any]) -> list[float]:
     """`PostgresStore` of LangGraph, below the namespace of users."""
-    found = memory.collection("store", kind="langgraph", embedder=peers.embedder())
+    collection = memory.collection("store", kind="langgraph", embedder=peers.embedder())
 
     def find(query: str) -> list[str]:
         """The keys of items near to a query."""
-        hits = found.query(query, mode="vector", namespace=("users",), limit=LIMIT)
+        hits = collection.query(query, mode="vector", namespace=("users",), limit=LIMIT)
         return [each.item.id for each in hits]
 
-    return share(said["found"], find)
+    return share(answers["found"], find)
 
 
-def mem0(memory: Memory, said: Mapping[str, Any]) -> list[float]:
+def mem0(memory: Memory, answers: Mapping[str, Any]) -> list[float]:
     """mem0's table, for the user with many memories, each of which has a text of its own."""
     eve = memory.of(user="eve")
     return share(
-        said["found"], lambda query: [hit.content for hit in eve.recall(query, limit=LIMIT, mode="vector", hold=False)]
+        answers["found"],
+        lambda query: [hit.content for hit in eve.recall(query, limit=LIMIT, mode="vector", hold=False)],
     )
 
 
-def mempalace(memory: Memory, said: Mapping[str, Any]) -> list[float]:
+def mempalace(memory: Memory, answers: Mapping[str, Any]) -> list[float]:
     """The drawers of MemPalace, each of which has a text of its own."""
     return share(
-        said["found"],
+        answers["found"],
         lambda query: [hit.content for hit in memory.recall(query, limit=LIMIT, mode="vector", hold=False)],
     )
 
 
-def ruby_htm(memory: Memory, said: Mapping[str, Any]) -> list[float]:
+def ruby_htm(memory: Memory, answers: Mapping[str, Any]) -> list[float]:
     """The nodes of the Ruby gem htm, each of which has a text of its own."""
-    ids = {node["content"]: node["id"] for node in said["memories"]}
+    ids = {node["content"]: node["id"] for node in answers["memories"]}
     return share(
-        said["found"],
+        answers["found"],
         lambda query: [ids[hit.content] for hit in memory.recall(query, limit=LIMIT, mode="vector", hold=False)],
     )
 
@@ -171,11 +172,11 @@ def filled(peer: Peer, dsn: str, *, installed: bool) -> dict[str, Any] | None:
         from tests.importers import mempalace_peer
 
         return mempalace_peer.fill(dsn)
-    said: dict[str, Any] = getattr(peers, peer.name)(dsn)
-    return said
+    answers: dict[str, Any] = getattr(peers, peer.name)(dsn)
+    return answers
 
 
-def compared(peer: Peer, dsn: str, said: Mapping[str, Any], url: str) -> list[Compared]:
+def compared(peer: Peer, dsn: str, answers: Mapping[str, Any], url: str) -> list[Compared]:
     """Import each kind of a package's tables twice, and search here for what it found there."""
     rows = []
     for kind, search in peer.searches.items():
@@ -186,7 +187,7 @@ def compared(peer: Peer, dsn: str, said: Mapping[str, Any], url: str) -> list[Co
             first, second = (
                 import_database(memory, dsn, kinds=[kind], embedder=peers.embedder()).tables for _ in range(2)
             )
-            shares = search(memory, said)
+            shares = search(memory, answers)
         rows.append(
             Compared(
                 kind,
@@ -206,41 +207,41 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--installed", action="store_true", help="fill the databases by the installed packages now")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     options = parser.parse_args(arguments)
-    found: list[Compared] = []
+    rows: list[Compared] = []
     left_out: list[str] = []
     with temporary_server() as url:
         for peer in PEERS:
             dsn = new_database(url)
             try:
-                said = filled(peer, dsn, installed=options.installed)
-                if said is None:
+                answers = filled(peer, dsn, installed=options.installed)
+                if answers is None:
                     left_out += [each for each in peer.modules if not is_installed(each)]
                 else:
-                    found += compared(peer, dsn, said, url)
+                    rows += compared(peer, dsn, answers, url)
             finally:
                 drop_database(url, dsn)
         shutdown()
-    report(found, left_out, as_json=options.json)
-    return 0 if found and all(each.recall >= LEAST and each.changed_again == 0 for each in found) else 1
+    report(rows, left_out, as_json=options.json)
+    return 0 if rows and all(each.recall >= LEAST and each.changed_again == 0 for each in rows) else 1
 
 
-def report(found: Sequence[Compared], left_out: Sequence[str], *, as_json: bool) -> None:
+def report(rows: Sequence[Compared], left_out: Sequence[str], *, as_json: bool) -> None:
     """Print the figures, as a table or as JSON."""
     if as_json:
-        sys.stdout.write(json.dumps([asdict(each) for each in found], indent=1) + "\n")
+        sys.stdout.write(json.dumps([asdict(each) for each in rows], indent=1) + "\n")
         return
     table = Table(box=None)
     table.add_column("kind", no_wrap=True)
     for name in ("rows", "imported", "again", "queries", f"recall@{LIMIT}"):
         table.add_column(name, justify="right")
-    for each in found:
+    for row in rows:
         table.add_row(
-            each.kind,
-            f"{each.rows}",
-            f"{each.imported}",
-            f"{each.changed_again}",
-            f"{each.queries}",
-            f"{each.recall:.3f}",
+            row.kind,
+            f"{row.rows}",
+            f"{row.imported}",
+            f"{row.changed_again}",
+            f"{row.queries}",
+            f"{row.recall:.3f}",
         )
     console = Console()
     console.print(table)

@@ -83,7 +83,7 @@ class MovingWriters:
             try:
                 memories[tenant].remember(text)
                 self.acknowledged[tenant].append(text)
-                found = [hit.content for hit in memories[tenant].recall(text, mode="text", limit=5, hold=False)]
+                contents = [hit.content for hit in memories[tenant].recall(text, mode="text", limit=5, hold=False)]
             except Exception as error:
                 self.failed[type(error).__name__] += 1
                 if not (disturbed or self.disturbed.is_set()):
@@ -92,8 +92,8 @@ class MovingWriters:
                 continue
             when = DISTURBED if disturbed or self.disturbed.is_set() else CALM
             self.seconds[when].append(time.monotonic() - began)
-            self.foreign += [content for content in found if not content.startswith(f"{tenant} ")]
-            if text not in found:
+            self.foreign += [content for content in contents if not content.startswith(f"{tenant} ")]
+            if text not in contents:
                 self.missing.append(text)
 
     def compare(self) -> Comparison:
@@ -105,28 +105,28 @@ class MovingWriters:
                 while page := memory.list(limit=1000, after=after):
                     here += [node.content for node in page]
                     after = page[-1].id
-            told = set(self.acknowledged[tenant])
-            compared.lost += len(told - set(here))
+            acknowledged = set(self.acknowledged[tenant])
+            compared.lost += len(acknowledged - set(here))
             compared.doubled += len(here) - len(set(here))
-            compared.unsaid += len({text for text in here if text.startswith(f"{tenant} ")} - told)
+            compared.unsaid += len({text for text in here if text.startswith(f"{tenant} ")} - acknowledged)
             compared.foreign += sum(not text.startswith(f"{tenant} ") for text in here)
         compared.foreign += len(self.foreign)
         return compared
 
     def report(self) -> Iterator[str]:
         """Report the memories and the calls, in lines."""
-        found = self.compare()
+        state = self.compare()
         yield (
-            f"acknowledged {found.acknowledged:,}, lost {found.lost}, doubled {found.doubled}, of another tenant {found.foreign}, "
-            f"written though the call had failed {found.unsaid}"
+            f"acknowledged {state.acknowledged:,}, lost {state.lost}, doubled {state.doubled}, of another tenant {state.foreign}, "
+            f"written though the call had failed {state.unsaid}"
         )
         yield (
             f"calls that failed {self.failed.total()} {dict(self.failed)}, of them while nothing was disturbed "
             f"{len(self.undisturbed)}; not found at once {len(self.missing)}"
         )
         yield from (f"  {each}" for each in sorted(set(self.undisturbed))[:MOST_SHOWN])
-        for when, each in self.seconds.items():
-            calls = sorted(each)
+        for when, seconds in self.seconds.items():
+            calls = sorted(seconds)
             yield (
                 f"remember and recall, {when}: {len(calls):,}, p50 {1000 * calls[len(calls) // 2]:.0f} ms, "
                 f"p99 {1000 * calls[int(len(calls) * 0.99)]:.0f} ms, longest {calls[-1]:.2f} s"

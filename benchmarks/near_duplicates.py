@@ -212,10 +212,10 @@ def other_of(choices: tuple[str, ...]) -> Change:
     """A change of one word to another of its kind."""
 
     def change(text: str, chance: random.Random) -> str | None:
-        found = [each for each in choices if f" {each}" in f" {text}"]
-        if not found:
+        present = [each for each in choices if f" {each}" in f" {text}"]
+        if not present:
             return None
-        old = chance.choice(found)
+        old = chance.choice(present)
         return text.replace(old, chance.choice([each for each in choices if each != old and each not in text]), 1)
 
     return change

@@ -40,10 +40,10 @@ class Asker:
 
 def kind(question: str) -> str:
     """Return the kind of a question: "last", "time", "me" or "none"."""
-    found = overview_question(Asker(), question)
-    if found is None:
+    overview = overview_question(Asker(), question)
+    if overview is None:
         return "none"
-    return "me" if found.about == "me" else "time" if found.windows else "last"
+    return "me" if overview.about == "me" else "time" if overview.windows else "last"
 
 
 def questions(half: str | None = None) -> list[tuple[str, str]]:
@@ -66,18 +66,18 @@ def of_published(path: Path) -> tuple[list[str], list[str]]:
     """The questions of a set in LoCoMo's or LongMemEval's format, and the messages of its conversations."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         samples = json.load(file)
-    asked, said = [], []
+    asked, messages = [], []
     for sample in samples:
         if "qa" in sample:
             asked += [each["question"] for each in sample["qa"]]
             turns = [each for each in sample["conversation"].values() if isinstance(each, list)]
-            said += [turn["text"] for session in turns for turn in session if "text" in turn]
+            messages += [turn["text"] for session in turns for turn in session if "text" in turn]
         else:
             asked.append(sample["question"])
-            said += [
+            messages += [
                 turn["content"] for session in sample["haystack_sessions"] for turn in session if turn["role"] == "user"
             ]
-    return asked, said
+    return asked, messages
 
 
 def main() -> None:

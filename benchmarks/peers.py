@@ -81,24 +81,24 @@ class Asked:
 
 def main() -> None:
     """Measure each size, then quality, and print the tables."""
-    given = arguments()
+    args = arguments()
     console, results = Console(width=150), {}
-    with server(given) as dsn:
-        for size in given.rows:
-            results[size] = measure(dsn, size, calls=given.calls, systems=given.only)
-            console.print(*tables(size, results[size], given.calls), sep="\n")
-        if given.locomo:
-            quality = asked_about(dsn, list(locomo(given.locomo)), given)
+    with server(args) as dsn:
+        for size in args.rows:
+            results[size] = measure(dsn, size, calls=args.calls, systems=args.only)
+            console.print(*tables(size, results[size], args.calls), sep="\n")
+        if args.locomo:
+            quality = asked_about(dsn, list(locomo(args.locomo)), args)
             console.print(quality_table(quality))
         else:
             quality = {}
     console.print(", ".join(f"{name} {number}" for name, number in versions().items()))
-    if given.out:
+    if args.out:
         written = {
             "versions": versions(),
             "sizes": {n: {k: asdict(v) for k, v in r.items()} for n, r in results.items()},
         }
-        given.out.write_text(json.dumps(written | {"quality": quality}))
+        args.out.write_text(json.dumps(written | {"quality": quality}))
 
 
 def arguments() -> argparse.Namespace:
@@ -118,12 +118,12 @@ def arguments() -> argparse.Namespace:
 
 
 @contextmanager
-def server(given: argparse.Namespace) -> Iterator[str]:
+def server(args: argparse.Namespace) -> Iterator[str]:
     """Give the DSN of the server that all systems share."""
-    if given.url:
-        yield given.url
+    if args.url:
+        yield args.url
         return
-    with temporary_server(given.programs, SERVER) as dsn:
+    with temporary_server(args.programs, SERVER) as dsn:
         yield dsn
 
 
@@ -182,17 +182,17 @@ def ask(
     random.Random(seed).shuffle(turns)
     for name, kind in turns:
         began = time.perf_counter()
-        found = search(systems[name], kind, question)
+        hits = search(systems[name], kind, question)
         taken = (time.perf_counter() - began) * 1e3
-        if found is None or results is None:
+        if hits is None or results is None:
             continue
         into = results[name]
         into.milliseconds[kind].append(taken)
         if kind in expected:
-            units = {unit for each in found for unit in each}
+            units = {unit for each in hits for unit in each}
             into.recall[kind].append(len(units & expected[kind]) / len(expected[kind]))
             if kind == FILTERED:
-                into.rows.append(len(found) / len(expected[kind]))
+                into.rows.append(len(hits) / len(expected[kind]))
 
 
 def search(system: System, kind: str, question: Asked) -> list[list[str]] | None:
@@ -222,10 +222,10 @@ def tables(size: int, results: dict[str, Measured], calls: int) -> Iterator[Tabl
         "system", "dense", "recall@10", "hybrid", "filter of 1 %, dense", "rows", "recall@10 of the filter", "filled + indexed",
     ):  # fmt: skip
         table.add_column(column, justify="left" if column == "system" else "right")
-    for name, each in results.items():
+    for name, own in results.items():
         table.add_row(
-            name, _times(each, DENSE), _share(each.recall[DENSE]), _times(each, HYBRID), _times(each, FILTERED),
-            f"{100 * statistics.mean(each.rows):.0f} %", _share(each.recall[FILTERED]), f"{each.rows_per_second:,.0f} rows/s",
+            name, _times(own, DENSE), _share(own.recall[DENSE]), _times(own, HYBRID), _times(own, FILTERED),
+            f"{100 * statistics.mean(own.rows):.0f} %", _share(own.recall[FILTERED]), f"{own.rows_per_second:,.0f} rows/s",
         )  # fmt: skip
     yield table
     ours, others = results.get(HTM), {name: each for name, each in results.items() if name != HTM}
@@ -255,8 +255,8 @@ def _ratios(ours: Measured, others: dict[str, Measured]) -> Table:
     return table
 
 
-def _times(each: Measured, kind: str) -> str:
-    p50, p95 = each.p50(kind), each.p95(kind)
+def _times(own: Measured, kind: str) -> str:
+    p50, p95 = own.p50(kind), own.p95(kind)
     return "-" if p50 is None or p95 is None else f"{p50:.1f} / {p95:.1f}"
 
 
@@ -264,13 +264,13 @@ def _share(values: Sequence[float]) -> str:
     return f"{statistics.mean(values):.3f}"
 
 
-def asked_about(dsn: str, cases: Sequence[Case], given: argparse.Namespace) -> dict[str, dict[str, list[float]]]:
+def asked_about(dsn: str, cases: Sequence[Case], args: argparse.Namespace) -> dict[str, dict[str, list[float]]]:
     """Ask all systems the questions of each conversation, and score the ten hits by turn: measures by system and kind."""
     from benchmarks.retrieval_systems import CachedEmbedder
 
-    found: dict[str, dict[str, list[float]]] = {}
+    measures: dict[str, dict[str, list[float]]] = {}
     with tempfile.TemporaryDirectory(prefix="htm-bench-") as folder:
-        model = CachedEmbedder(given.cache or Path(folder) / "vectors")
+        model = CachedEmbedder(args.cache or Path(folder) / "vectors")
         for place, case in enumerate(track(cases, description="LoCoMo", console=Console(stderr=True))):
             texts = [message.content for message in case.messages]
             known = dict(zip(texts, np.asarray(model.embed_documents(texts), np.float32), strict=True))
@@ -281,16 +281,16 @@ def asked_about(dsn: str, cases: Sequence[Case], given: argparse.Namespace) -> d
                 )
                 for each in case.messages
             ]  # fmt: skip
-            for number, name in enumerate(given.only):
+            for number, name in enumerate(args.only):
                 database = new_database(dsn, f"peers_locomo_{place}_{number}_{os.getpid()}")
                 system = opened(name, database, ReadyEmbedder(known, model), now=case.now)
                 try:
                     system.fill(rows)
                     settle(database)
-                    _score(system, case, found)
+                    _score(system, case, measures)
                 finally:
                     close({name: system})
-    return found
+    return measures
 
 
 def _score(system: System, case: Case, into: dict[str, dict[str, list[float]]]) -> None:

@@ -64,9 +64,9 @@ class ReadyEmbedder:
 
     def embed_query(self, text: str) -> list[float]:
         """Give the vector of a query."""
-        found = self._known.get(text)
-        if found is not None:
-            return [float(number) for number in found]
+        vector = self._known.get(text)
+        if vector is not None:
+            return [float(number) for number in vector]
         if self._other is None:
             raise KeyError(f"expected a text whose vector is known, got {text!r}")
         return self._other.embed_query(text)
@@ -194,8 +194,8 @@ class LangChainSystem:
         return [[each.metadata["unit"]] for each in self._hybrid.similarity_search(query, k=LIMIT)]
 
     def filtered(self, query: str, topic: str) -> list[list[str]]:
-        found = self._dense.similarity_search(query, k=LIMIT, filter={"topic": topic})
-        return [[each.metadata["unit"]] for each in found]
+        documents = self._dense.similarity_search(query, k=LIMIT, filter={"topic": topic})
+        return [[each.metadata["unit"]] for each in documents]
 
     def close(self) -> None:
         self._engine._run_as_sync(self._engine.close())
@@ -250,14 +250,14 @@ class LlamaIndexSystem:
             VectorStoreQueryMode,
         )
 
-        found = self._store.query(
+        result = self._store.query(
             VectorStoreQuery(
                 query_embedding=self._embedder.embed_query(query), query_str=query, similarity_top_k=LIMIT,
                 mode=VectorStoreQueryMode(mode),
                 filters=None if topic is None else MetadataFilters(filters=[MetadataFilter(key="topic", value=topic)]),
             )
         )  # fmt: skip
-        return [[node.metadata["unit"]] for node in (found.nodes or [])][
+        return [[node.metadata["unit"]] for node in (result.nodes or [])][
             :LIMIT
         ]  # its hybrid search gives up to twice as many
 
@@ -302,8 +302,8 @@ class LangGraphSystem:
         return None
 
     def filtered(self, query: str, topic: str) -> list[list[str]]:
-        found = self._store.search(("memories",), query=query, filter={"topic": topic}, limit=LIMIT)
-        return [[item.value["unit"]] for item in found]
+        items = self._store.search(("memories",), query=query, filter={"topic": topic}, limit=LIMIT)
+        return [[item.value["unit"]] for item in items]
 
     def close(self) -> None:
         self._stack.close()

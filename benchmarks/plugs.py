@@ -49,17 +49,17 @@ def main() -> None:
     parser.add_argument("--locomo", type=Path, metavar="PATH", help="locomo10.json, gzipped or not")
     parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
     parser.add_argument("--home", type=Path, help="where the private server lives; a temporary folder unless given")
-    given = parser.parse_args()
-    embedder = CachedEmbedder(given.cache, "minilm") if given.cache else None
-    with home(given.home):
+    args = parser.parse_args()
+    embedder = CachedEmbedder(args.cache, "minilm") if args.cache else None
+    with home(args.home):
         console = Console(width=130)
         console.print(expanders(embedder))
         named = [
             ("own technical chats", chats.chats(kind="technical")),
             ("own dialogues", chats.chats(kind="dialogue")),
         ]
-        if given.locomo:
-            named.append(("LoCoMo", sets.locomo(given.locomo)))
+        if args.locomo:
+            named.append(("LoCoMo", sets.locomo(args.locomo)))
         console.print(ceilings(named, embedder))
         shutdown()
 
@@ -106,13 +106,13 @@ def stand_ins(case: sets.Case) -> dict[str, list[Asked]]:
 
 def scored(memory: Memory, asked: Sequence[Asked]) -> Iterator[dict[str, float]]:
     """The measures of each question, by a recall of ten."""
-    for each in asked:
-        yield measured(each.gold, units(memory.recall(each.text, hold=False)))
+    for question in asked:
+        yield measured(question.gold, units(memory.recall(question.text, hold=False)))
 
 
-def units(found: Recall) -> list[list[str]]:
+def units(result: Recall) -> list[list[str]]:
     """The units of each hit."""
-    return [[str(mention.metadata["unit"]) for mention in hit.mentions] for hit in found]
+    return [[str(mention.metadata["unit"]) for mention in hit.mentions] for hit in result]
 
 
 def mean(rows: Sequence[dict[str, float]], name: str) -> float:

@@ -57,11 +57,11 @@ def read_chats(file: Path = CHATS) -> Iterator[Chat]:
             continue
         elif chat is None:
             raise ValueError(f"expected a user first, got {line!r}")
-        elif found := _MESSAGE.fullmatch(line):
-            at = datetime.fromisoformat(found[1]).replace(hour=12, tzinfo=UTC) + timedelta(minutes=len(chat.messages))
-            chat.messages.append((at, found[2], found[3]))
-        elif found := _EXPECTED.fullmatch(line):
-            (chat.expected if found[1] == "=" else chat.allowed).append((found[2], tuple(found[3].casefold().split())))
+        elif match := _MESSAGE.fullmatch(line):
+            at = datetime.fromisoformat(match[1]).replace(hour=12, tzinfo=UTC) + timedelta(minutes=len(chat.messages))
+            chat.messages.append((at, match[2], match[3]))
+        elif match := _EXPECTED.fullmatch(line):
+            (chat.expected if match[1] == "=" else chat.allowed).append((match[2], tuple(match[3].casefold().split())))
         else:
             raise ValueError(f"expected a message or a line of a profile, got {line!r}")
     if chat:
@@ -111,14 +111,14 @@ def read_pairs(file: Path = PAIRS) -> Iterator[tuple[str, str, str]]:
     for line in file.read_text("utf-8").splitlines():
         if line.startswith("@ "):
             before = line[2:]
-        elif found := _PAIR.fullmatch(line):
-            yield KINDS[found["kind"]], before, found["said"]
+        elif match := _PAIR.fullmatch(line):
+            yield KINDS[match["kind"]], before, match["said"]
 
 
-def _is_right(kind: str, before: str, said: str) -> bool:
+def _is_right(kind: str, before: str, after: str) -> bool:
     day = datetime(2026, 5, 6, tzinfo=UTC)
     first = profile_of(Chat("", "", [(day, "user", before)]))
-    then = profile_of(Chat("", "", [(day, "user", before), (day + timedelta(days=1), "user", said)]))
+    then = profile_of(Chat("", "", [(day, "user", before), (day + timedelta(days=1), "user", after)]))
     if "instruction" in kind:
         return any(line.section == "instructions" for line in then if line not in first) == (kind == "instruction")
     return bool(first) and ({line.key for line in first} <= {line.key for line in then}) == (kind == "stays")
@@ -132,8 +132,8 @@ def _measure(profiles: list[tuple[Chat, tuple[ProfileLine, ...]]], *, anywhere: 
         missing = [one for one in chat.expected if not any(is_meant(each, *one, anywhere=anywhere) for each in lines)]
         made, right = made + len(lines), right + len(lines) - len(wrong)
         expected, there = expected + len(chat.expected), there + len(chat.expected) - len(missing)
-        for each in wrong if show else ():
-            print(f"{chat.name}: wrong: {each.section} | {each.text}")
+        for line in wrong if show else ():
+            print(f"{chat.name}: wrong: {line.section} | {line.text}")
         for section, words in missing if show else ():
             print(f"{chat.name}: missing: {section} | {' '.join(words)}")
     low, high = wilson(right, made)

@@ -30,23 +30,23 @@ def main() -> None:
     parser.add_argument("--vectors", type=Path, help="a file of numpy with a vector in each row")
     parser.add_argument("--share", type=float, nargs="+", default=[1.0, 0.1], help="of the vectors are searched")
     parser.add_argument("--questions", type=int, default=150)
-    given = parser.parse_args()
+    args = parser.parse_args()
     draw = np.random.default_rng(0)
-    if given.vectors:
-        vectors = _unit(np.load(given.vectors).astype(np.float32))
-        first, second = (vectors[draw.choice(len(vectors), given.questions)] for _ in range(2))
+    if args.vectors:
+        vectors = _unit(np.load(args.vectors).astype(np.float32))
+        first, second = (vectors[draw.choice(len(vectors), args.questions)] for _ in range(2))
         questions = _unit(0.75 * first + 0.25 * second)
     else:
-        corpus = Corpus(given.rows)
+        corpus = Corpus(args.rows)
         vectors = np.asarray([document.vector for document in corpus.documents()], np.float32)
-        questions = np.asarray([corpus.vector() for _ in range(given.questions)])
+        questions = np.asarray([corpus.vector() for _ in range(args.questions)])
     table = Table(
         title=f"{len(vectors):,} vectors of {vectors.shape[1]} dimensions, recall@{NEAREST}", title_justify="left"
     )
     table.add_column("of the vectors")
     for compared in COMPARED:
         table.add_column(f"{compared:,} compared", justify="right")
-    for share in given.share:
+    for share in args.share:
         chosen = vectors[draw.random(len(vectors)) < share]
         table.add_row(f"{100 * share:g} %", *(f"{value:.3f}" for value in recall(chosen, questions)))
     Console(width=140).print(table)
@@ -54,14 +54,14 @@ def main() -> None:
 
 def recall(vectors: np.ndarray, questions: np.ndarray) -> list[float]:
     """The share of the nearest that are among the first by Hamming distance, for each number of `COMPARED`."""
-    signs, found = np.packbits(vectors > 0, axis=1), np.zeros(len(COMPARED))
+    signs, shares = np.packbits(vectors > 0, axis=1), np.zeros(len(COMPARED))
     ones = np.asarray([number.bit_count() for number in range(256)], np.uint8)
     for question in questions:
         nearest = np.argsort(-(vectors @ question))[:NEAREST]
         distances = ones[signs ^ np.packbits(question > 0)].sum(axis=1, dtype=np.int32)
         order = np.argsort(distances, kind="stable")
-        found += [np.isin(nearest, order[:compared]).mean() for compared in COMPARED]
-    return [float(value) for value in found / len(questions)]
+        shares += [np.isin(nearest, order[:compared]).mean() for compared in COMPARED]
+    return [float(value) for value in shares / len(questions)]
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:

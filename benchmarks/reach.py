@@ -58,33 +58,33 @@ def main() -> None:
     parser.add_argument("--surfaces", action="store_true", help="also through each surface, with a scripted model")
     parser.add_argument("--without-reader", action="store_true", help="recall in the order of the search")
     parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
-    given = parser.parse_args()
+    args = parser.parse_args()
     with home(None):
-        embedder = CachedEmbedder(given.cache) if given.cache else None
+        embedder = CachedEmbedder(args.cache) if args.cache else None
         sets: dict[str, list[Recalled]] = {}
-        reader = not given.without_reader
-        for name, cases in chosen(given):
+        reader = not args.without_reader
+        for name, cases in chosen(args):
             sets[name] = list(recalled(list(cases), embedder=embedder, limit=LIMIT, reader=reader))
         console = Console(width=150)
         console.print(table("shown as relevance decides", sets, block))
         console.print(curve(sets))
-        if given.surfaces:
+        if args.surfaces:
             from benchmarks.reach_surfaces import surfaces
 
             console.print(surfaces(embedder))
 
 
-def chosen(given: argparse.Namespace) -> Iterator[tuple[str, Iterator[retrieval_sets.Case]]]:
+def chosen(args: argparse.Namespace) -> Iterator[tuple[str, Iterator[retrieval_sets.Case]]]:
     """Give the sets by name: this project's own, and those whose paths are given."""
     yield "paraphrases, told alone", paraphrases()
     yield "paraphrases, in 21 sessions", paraphrases(sessions=21)
     yield "facts and small talk", facts(groups_in_one=8)
     yield "evaluator one", evaluator("evaluator_one")
     yield "evaluator two", evaluator("evaluator_two")
-    if given.locomo:
-        yield "LoCoMo", published(retrieval_sets.locomo(given.locomo))
-    if given.longmemeval:
-        yield "LongMemEval", islice(published(retrieval_sets.longmemeval(given.longmemeval)), given.limit)
+    if args.locomo:
+        yield "LoCoMo", published(retrieval_sets.locomo(args.locomo))
+    if args.longmemeval:
+        yield "LongMemEval", islice(published(retrieval_sets.longmemeval(args.longmemeval)), args.limit)
 
 
 _count = default_tokens()
@@ -126,10 +126,10 @@ def stands_in(hit: Hit, question: str, text: str) -> bool:
     return any(part in text for part in [*indented, *excerpts])
 
 
-def reached(found: Sequence[Recalled], show: Shown) -> tuple[int, int]:
+def reached(rows: Sequence[Recalled], show: Shown) -> tuple[int, int]:
     """Give how many right facts the model is shown, of how many that recall has."""
     had = shown = 0
-    for row in found:
+    for row in rows:
         right = [hit for place, hit in enumerate(row.recall) if row.right(place)]
         if row.kind == ANSWERABLE and right:
             text = show(row)
@@ -138,9 +138,9 @@ def reached(found: Sequence[Recalled], show: Shown) -> tuple[int, int]:
     return shown, had
 
 
-def tokens(found: Sequence[Recalled], show: Shown, kind: str) -> str:
+def tokens(rows: Sequence[Recalled], show: Shown, kind: str) -> str:
     """Give the median and the 90th percentile of the tokens that are shown for questions of a kind."""
-    spent = sorted(count(text) if (text := show(row)) else 0 for row in found if row.kind == kind)
+    spent = sorted(count(text) if (text := show(row)) else 0 for row in rows if row.kind == kind)
     return f"{statistics.median(spent):.0f} / {spent[int(0.9 * (len(spent) - 1))]}" if spent else "-"
 
 
@@ -151,10 +151,10 @@ def table(title: str, sets: dict[str, list[Recalled]], show: Shown) -> Table:
         made.add_column(column)
     for kind in (ANSWERABLE, NEAR_MISS, FOREIGN_KIND):
         made.add_column(f"tokens, {kind.replace('_', ' ')} (p50 / p90)")
-    for name, found in sets.items():
-        shown, had = reached(found, show)
-        asked = sum(row.kind == ANSWERABLE for row in found)
-        spent = [tokens(found, show, kind) for kind in (ANSWERABLE, NEAR_MISS, FOREIGN_KIND)]
+    for name, rows in sets.items():
+        shown, had = reached(rows, show)
+        asked = sum(row.kind == ANSWERABLE for row in rows)
+        spent = [tokens(rows, show, kind) for kind in (ANSWERABLE, NEAR_MISS, FOREIGN_KIND)]
         made.add_row(name, str(asked), str(had), f"{100 * shown / max(1, had):.1f}", *spent)
     return made
 
@@ -166,11 +166,11 @@ def curve(sets: dict[str, list[Recalled]]) -> Table:
     for score in SCORES:
         made.add_column(f"score ≥ {score:g}")
     made.add_column("relevance")
-    for name, found in sets.items():
+    for name, rows in sets.items():
         cells = []
         for show in [*map(above, SCORES), block]:
-            shown, had = reached(found, show)
-            cells.append(f"{100 * shown / max(1, had):.1f} ({tokens(found, show, FOREIGN_KIND).partition(' ')[0]})")
+            shown, had = reached(rows, show)
+            cells.append(f"{100 * shown / max(1, had):.1f} ({tokens(rows, show, FOREIGN_KIND).partition(' ')[0]})")
         made.add_row(name, *cells)
     return made
 

@@ -72,8 +72,8 @@ def surfaces(embedder: CachedEmbedder | None) -> Table:
         ask = surface(filled.memory)
         for question in case.questions:
             [unit] = next(iter(question.gold.values()))
-            found = filled.memory.recall(question.text, limit=8, hold=False)
-            if any(hit.content == texts[unit] for hit in found):
+            result = filled.memory.recall(question.text, limit=8, hold=False)
+            if any(hit.content == texts[unit] for hit in result):
                 had += 1
                 shown += texts[unit] in ask(question.text)
         made.add_row(name, str(len(case.questions)), str(had), f"{100 * shown / max(1, had):.1f}")

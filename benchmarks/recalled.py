@@ -145,6 +145,6 @@ def recalled(
         some = chance.sample(foreign, min(len(foreign), max(8, FOREIGN_PER_SET // len(cases))))
         asked += [(FOREIGN_KIND, text, frozenset()) for text in some]
         for kind, text, gold in asked:
-            found = filled.memory.recall(text, limit=limit, hold=False, reader=reader)
-            yield Recalled(case=case.name, question=text, kind=kind, gold=gold, recall=found)
+            result = filled.memory.recall(text, limit=limit, hold=False, reader=reader)
+            yield Recalled(case=case.name, question=text, kind=kind, gold=gold, recall=result)
         filled.empty()

@@ -73,19 +73,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path, help="JSON lines: the record")
     parser.add_argument("--home", type=Path, required=True, help="a folder that keeps the database")
-    given = parser.parse_args()
-    with home(given.home):
-        found = {key: json.dumps(row, ensure_ascii=False, sort_keys=True) for key, row in rows()}
+    args = parser.parse_args()
+    with home(args.home):
+        recorded = {key: json.dumps(row, ensure_ascii=False, sort_keys=True) for key, row in rows()}
         shutdown()
-    if not given.file.exists():
-        given.file.write_text("".join(f"{key}\t{row}\n" for key, row in found.items()), "utf-8")
-        print(f"{len(found)} recorded")
+    if not args.file.exists():
+        args.file.write_text("".join(f"{key}\t{row}\n" for key, row in recorded.items()), "utf-8")
+        print(f"{len(recorded)} recorded")
         return
-    before = dict(line.split("\t", 1) for line in given.file.read_text("utf-8").split("\n") if line)
-    differ = [key for key in before.keys() | found.keys() if before.get(key) != found.get(key)]
-    print(f"{len(found)} of them, {len(differ)} differ", Counter(key.split(" | ")[0] for key in differ))
+    before = dict(line.split("\t", 1) for line in args.file.read_text("utf-8").split("\n") if line)
+    differ = [key for key in before.keys() | recorded.keys() if before.get(key) != recorded.get(key)]
+    print(f"{len(recorded)} of them, {len(differ)} differ", Counter(key.split(" | ")[0] for key in differ))
     for key in sorted(differ)[:20]:
-        print(f"{key}\n  - {before.get(key, '')[:2000]}\n  + {found.get(key, '')[:2000]}")
+        print(f"{key}\n  - {before.get(key, '')[:2000]}\n  + {recorded.get(key, '')[:2000]}")
     sys.exit(bool(differ))
 
 
@@ -121,14 +121,14 @@ def rows() -> Iterator[tuple[str, object]]:
         for name, (options, settings) in forms(case).items():
             own = memory if not settings else opened(settings)
             for question in asked:
-                found = own.recall(question.text, hold=False, **options)
-                yield f"{name} | {case.name} | {question.text}", _recalled(found)
+                result = own.recall(question.text, hold=False, **options)
+                yield f"{name} | {case.name} | {question.text}", _recalled(result)
                 if name == "default":
-                    block = hits_block(own, found, question=question.text, limit=LIMIT, room=ROOM)
+                    block = hits_block(own, result, question=question.text, limit=LIMIT, room=ROOM)
                     yield f"block | {case.name} | {question.text}", _FENCE.sub("-", block)
 
 
-def _recalled(found: Recall) -> object:
+def _recalled(result: Recall) -> object:
     hits = [
         {
             "id": hit.node.id, "passage": hit.passage, "score": hit.score.hex(), "relevance": hit.relevance.hex(),
@@ -137,11 +137,16 @@ def _recalled(found: Recall) -> object:
             "formerly": [each.id for each in hit.formerly], "by": hit.superseded_by and hit.superseded_by.id,
             "before": hit.before and hit.before.id, "mentions": [each.id for each in hit.mentions],
         }
-        for hit in found
+        for hit in result
     ]  # fmt: skip
-    timeframe = found.timeframe and {key: str(value) for key, value in asdict(found.timeframe).items()}
-    said = {"degraded": found.degraded, "fallback": found.fallback, "timeframe": timeframe, "searched": found.searched}
-    return {"hits": hits, "corrections": dict(found.corrections), **said}
+    timeframe = result.timeframe and {key: str(value) for key, value in asdict(result.timeframe).items()}
+    details = {
+        "degraded": result.degraded,
+        "fallback": result.fallback,
+        "timeframe": timeframe,
+        "searched": result.searched,
+    }
+    return {"hits": hits, "corrections": dict(result.corrections), **details}
 
 
 if __name__ == "__main__":

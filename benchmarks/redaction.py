@@ -50,18 +50,18 @@ def drawn(path: Path, read: Any) -> list[str]:
 
 def measure(texts: list[str], *, show: bool) -> None:
     """Print how much is found, and the time for a message."""
-    redactor, found = Redactor(), Counter[str]()
+    redactor, counts = Redactor(), Counter[str]()
     times = []
     for text in texts:
         begun = time.perf_counter()
-        found.update(redactor.redact(text).counts)
+        counts.update(redactor.redact(text).counts)
         times.append((time.perf_counter() - begun) * 1e6)
         for kind, finder in FINDERS.items() if show else ():
             for start, stop in finder(text):
                 print(f"  {kind:<12}{' '.join(text[max(0, start - 40) : stop].split())}")
     mean = statistics.mean(map(len, texts))
     print(
-        f"{len(texts):,} messages of {mean:,.0f} characters: {dict(found) or 'nothing'}; "
+        f"{len(texts):,} messages of {mean:,.0f} characters: {dict(counts) or 'nothing'}; "
         f"{statistics.median(times):,.0f} µs median, {statistics.quantiles(times, n=20)[-1]:,.0f} µs 95 %"
     )
 

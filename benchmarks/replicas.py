@@ -89,15 +89,15 @@ def _fail_over(premises: Path, chosen: argparse.Namespace) -> None:
     asked = ("synchronous", "asynchronous") if chosen.replication == "both" else (chosen.replication,)
     for replication in asked:
         with _servers(premises, chosen, synchronous=replication == "synchronous") as (servers, url):
-            found = write_under_fire(servers, url, kills=chosen.kills, writers=chosen.writers, pause=chosen.pause)
-        middle, late = _percentiles(found.recovery_seconds)
+            outcome = write_under_fire(servers, url, kills=chosen.kills, writers=chosen.writers, pause=chosen.pause)
+        middle, late = _percentiles(outcome.recovery_seconds)
         figures = (
-            chosen.kills, found.acknowledged, found.refused, len(found.lost), len(found.doubled), found.vectors_missing,
-            found.jobs_left, found.embedded_again, "goes on" if found.group_goes_on else "ended",
+            chosen.kills, outcome.acknowledged, outcome.refused, len(outcome.lost), len(outcome.doubled), outcome.vectors_missing,
+            outcome.jobs_left, outcome.embedded_again, "goes on" if outcome.group_goes_on else "ended",
         )  # fmt: skip
         print(
             f"{replication:14}" + "".join(f"{each:>15}" for each in figures)
-            + f"{middle:13.2f} s{late:7.2f} s{max(found.recovery_seconds):7.2f} s",
+            + f"{middle:13.2f} s{late:7.2f} s{max(outcome.recovery_seconds):7.2f} s",
             flush=True,
         )  # fmt: skip
 
@@ -144,12 +144,12 @@ def _causal(primary: Cluster, replica: Cluster, *, pairs: int) -> None:
     def counted(self: replicas.Replicas, work: object) -> object:
         """Count who answers."""
         try:
-            found = run(self, work)  # type: ignore[arg-type]
+            result = run(self, work)  # type: ignore[arg-type]
         except replicas.NoReplica:
             answered["primary"] += 1
             raise
         answered["replica"] += 1
-        return found
+        return result
 
     replicas.Replicas.run = counted  # type: ignore[method-assign,assignment]
     print(f"{'lag':>8}{'pairs':>8}{'stale':>7}{'by the replica':>16}{'read p50':>10}{'p95':>9}")
@@ -196,15 +196,15 @@ def _times(primary: Cluster, replica: Cluster, *, reads: int) -> None:
                 memory.recall(f"What of the heron and {number % 1000}?", hold=False)
                 seconds[name].append(1000 * (time.perf_counter() - began))
     print(f"\n{'recall on the':>14}{'p50':>9}{'p95':>9}")
-    for name, found in seconds.items():
-        middle, late = _percentiles(found)
+    for name, times in seconds.items():
+        middle, late = _percentiles(times)
         print(f"{name:>14}{middle:6.1f} ms{late:6.1f} ms")
     shutdown()
 
 
-def _percentiles(found: list[float]) -> tuple[float, float]:
+def _percentiles(times: list[float]) -> tuple[float, float]:
     """The median, and what 95 % do not exceed."""
-    ranked = sorted(found)
+    ranked = sorted(times)
     return ranked[len(ranked) // 2], ranked[int(len(ranked) * 0.95)]
 
 

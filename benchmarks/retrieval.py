@@ -49,24 +49,24 @@ TIMED = 200  # questions of each set that are timed, at the default limit
 
 def main() -> None:
     """Fill the memories, ask the questions, print the tables, and write the file."""
-    given = arguments()
-    for name, cases in chosen(given):
-        with home(given.home):
+    args = arguments()
+    for name, cases in chosen(args):
+        with home(args.home):
             report = Report(
                 name,
                 command=" ".join(["python -m benchmarks.retrieval", *sys.argv[1:]]),
                 versions=versions(),
-                depth=given.depth,
+                depth=args.depth,
             )
-            measure(cases, report, given)
+            measure(cases, report, args)
             shutdown()
         Console(width=150).print(*report.tables(), sep="\n")
-        if given.out:
-            written = given.out.with_name(f"{given.out.stem}-{name}{given.out.suffix or '.json'}")
+        if args.out:
+            written = args.out.with_name(f"{args.out.stem}-{name}{args.out.suffix or '.json'}")
             written.write_text(json.dumps(report.as_json(), ensure_ascii=False))
-        if given.misses:
+        if args.misses:
             lines = (json.dumps(each, ensure_ascii=False) + "\n" for each in report.misses)
-            with given.misses.open("a", encoding="utf-8") as file:
+            with args.misses.open("a", encoding="utf-8") as file:
                 file.writelines(lines)
 
 
@@ -96,38 +96,38 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
     parser.add_argument("--home", type=Path, help="where the private server lives; a temporary folder unless given")
     parser.add_argument("--out", type=Path, help="a JSON file for the numbers and the rankings")
-    given = parser.parse_args()
-    if not any((given.locomo, given.longmemeval, given.beir, given.beam, given.chats, given.paraphrases)):
+    args = parser.parse_args()
+    if not any((args.locomo, args.longmemeval, args.beir, args.beam, args.chats, args.paraphrases)):
         parser.error("name a set: --locomo, --longmemeval, --beir or --beam with a PATH, --chats KIND or --paraphrases")
-    return given
+    return args
 
 
-def chosen(given: argparse.Namespace) -> Iterator[tuple[str, list[sets.Case]]]:
+def chosen(args: argparse.Namespace) -> Iterator[tuple[str, list[sets.Case]]]:
     """Give the named sets with their cases."""
-    if given.locomo:
-        yield "locomo", named(cut(sets.locomo(given.locomo), given), given)
-    if given.longmemeval:
-        yield "longmemeval", cut(sets.longmemeval(given.longmemeval), given)
-    if given.beir:
-        yield given.beir.name, list(sets.beir(given.beir, given.split or "test"))
-    if given.beam:
-        yield "beam", cut(sets.beam(given.beam), given)
-    if given.chats:
-        own = chats.chats(kind=given.chats, half=given.half)
-        yield f"{given.chats}-chats", named(cut(own, given), given)
-    if given.paraphrases:
+    if args.locomo:
+        yield "locomo", named(cut(sets.locomo(args.locomo), args), args)
+    if args.longmemeval:
+        yield "longmemeval", cut(sets.longmemeval(args.longmemeval), args)
+    if args.beir:
+        yield args.beir.name, list(sets.beir(args.beir, args.split or "test"))
+    if args.beam:
+        yield "beam", cut(sets.beam(args.beam), args)
+    if args.chats:
+        own = chats.chats(kind=args.chats, half=args.half)
+        yield f"{args.chats}-chats", named(cut(own, args), args)
+    if args.paraphrases:
         yield "paraphrases", list(sets.paraphrases())
 
 
-def named(cases: list[sets.Case], given: argparse.Namespace) -> list[sets.Case]:
+def named(cases: list[sets.Case], args: argparse.Namespace) -> list[sets.Case]:
     """Take the names of the speakers out, where --without-names says so."""
-    return [sets.without_names(case) for case in cases] if given.without_names else cases
+    return [sets.without_names(case) for case in cases] if args.without_names else cases
 
 
-def cut(cases: Iterator[sets.Case], given: argparse.Namespace) -> list[sets.Case]:
+def cut(cases: Iterator[sets.Case], args: argparse.Namespace) -> list[sets.Case]:
     """Give the slice of --split, and of that the first --limit cases."""
-    low, _, high = given.split.partition(":")
-    return list(islice(cases, int(low or 0), int(high) if high else None))[: given.limit]
+    low, _, high = args.split.partition(":")
+    return list(islice(cases, int(low or 0), int(high) if high else None))[: args.limit]
 
 
 @contextmanager
@@ -147,36 +147,36 @@ def versions() -> dict[str, str]:
     return own | {name: version(name) for name in names}
 
 
-def measure(cases: Sequence[sets.Case], report: Report, given: argparse.Namespace) -> None:
+def measure(cases: Sequence[sets.Case], report: Report, args: argparse.Namespace) -> None:
     """Ask each system all questions of all cases, several cases at a time."""
-    embedder = CachedEmbedder(given.cache, given.embedder) if given.cache else given.embedder
-    with Progress(console=Console(stderr=True)) as progress, ThreadPoolExecutor(given.workers) as threads:
+    embedder = CachedEmbedder(args.cache, args.embedder) if args.cache else args.embedder
+    with Progress(console=Console(stderr=True)) as progress, ThreadPoolExecutor(args.workers) as threads:
         task = progress.add_task(report.name, total=sum(len(case.questions) for case in cases))
 
         def one(case: sets.Case) -> None:
             filled = CaseMemory(case, tenant=f"bench-{secrets.token_hex(4)}", embedder=embedder)
             began = time.perf_counter()
             filled.fill()
-            report.filled(filled.memory.stats(), time.perf_counter() - began, embedded=given.cache is None)
-            ask(filled, report, given, lambda: progress.advance(task))
+            report.filled(filled.memory.stats(), time.perf_counter() - began, embedded=args.cache is None)
+            ask(filled, report, args, lambda: progress.advance(task))
             filled.empty()
 
         list(threads.map(one, cases))
 
 
-def ask(filled: CaseMemory, report: Report, given: argparse.Namespace, advance: Any) -> None:
+def ask(filled: CaseMemory, report: Report, args: argparse.Namespace, advance: Any) -> None:
     """Ask each system the questions of one case, and recall them within each budget."""
-    systems = filled.systems(ablate=given.ablate, depth=given.depth)
-    wanted = {name: system for name, system in systems.items() if not given.only or name in given.only}
+    systems = filled.systems(ablate=args.ablate, depth=args.depth)
+    wanted = {name: system for name, system in systems.items() if not args.only or name in args.only}
     sessions = {message.unit: str(message.session) for message in filled.case.messages}
     for question in filled.case.questions:
         for name, system in wanted.items():
             began = time.perf_counter()
-            found = system(question.text)
-            report.add(name, question, found, sessions, seconds=time.perf_counter() - began)
+            answer = system(question.text)
+            report.add(name, question, answer, sessions, seconds=time.perf_counter() - began)
         if HTM in wanted:
             recall_in_budgets(filled, report, question)
-            if given.misses:
+            if args.misses:
                 report.misses += missed(filled, question)
         advance()
 
@@ -196,9 +196,9 @@ def missed(filled: CaseMemory, question: sets.Question) -> list[dict[str, Any]]:
     gold = question.gold.get(sets.TURN) or question.gold.get(sets.DOCUMENT) or frozenset()
     if not gold:
         return []
-    found = filled.memory.recall(question.text, limit=DEPTH, hold=False, explain=True)
+    result = filled.memory.recall(question.text, limit=DEPTH, hold=False, explain=True)
     places: dict[str, int] = {}
-    for place, hit in enumerate(found, 1):
+    for place, hit in enumerate(result, 1):
         for mention in hit.mentions:
             places.setdefault(str(mention.metadata["unit"]), place)
     texts = {message.unit: message.content for message in filled.case.messages}
@@ -206,8 +206,8 @@ def missed(filled: CaseMemory, question: sets.Question) -> list[dict[str, Any]]:
     for unit in sorted(gold):
         place = places.get(unit)
         if place is None or place > SHOWN:
-            hit = None if place is None else found[place - 1]
-            last = found[min(SHOWN, len(found)) - 1] if found else None
+            hit = None if place is None else result[place - 1]
+            last = result[min(SHOWN, len(result)) - 1] if result else None
             rows.append(
                 {
                     "case": filled.case.name, "question": question.text, "kind": question.kind, "unit": unit,

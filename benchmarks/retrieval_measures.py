@@ -20,10 +20,10 @@ def merged(ranking: Ranking, owner: Mapping[str, str]) -> list[list[str]]:
 
 def interval(values: Sequence[float], *, seed: int = 0) -> tuple[float, float, float]:
     """Give the mean and its 95 % interval, by bootstrap over the questions."""
-    given = np.asarray(values)
-    draws = np.random.default_rng(seed).integers(len(given), size=(RESAMPLES, len(given)))
-    low, high = np.percentile(given[draws].mean(axis=1), [2.5, 97.5])
-    return float(given.mean()), float(low), float(high)
+    array = np.asarray(values)
+    draws = np.random.default_rng(seed).integers(len(array), size=(RESAMPLES, len(array)))
+    low, high = np.percentile(array[draws].mean(axis=1), [2.5, 97.5])
+    return float(array.mean()), float(low), float(high)
 
 
 def auc(high: Sequence[float], low: Sequence[float]) -> float | None:

@@ -53,19 +53,19 @@ class Report:
             self._filled.append((stats.nodes, stats.vectors, seconds))
 
     def add(
-        self, system: str, question: Question, found: Answer, sessions: Mapping[str, str], *, seconds: float
+        self, system: str, question: Question, answer: Answer, sessions: Mapping[str, str], *, seconds: float
     ) -> None:
         """Score one answer, in each unit of the set."""
         with self._lock:
             self._seconds[system].append(seconds)
-            self._rankings[system][question.id] = found.ranking
+            self._rankings[system][question.id] = answer.ranking
             self._gold[question.id] = {unit: sorted(gold) for unit, gold in question.gold.items()}
             self._kind_of[question.id] = question.kind
             if SESSION in question.gold:
-                self._sessions[question.id] |= {unit: sessions[unit] for units in found.ranking for unit in units}
+                self._sessions[question.id] |= {unit: sessions[unit] for units in answer.ranking for unit in units}
             for unit, gold in question.gold.items():
                 if gold:
-                    ranking = merged(found.ranking, sessions) if unit == SESSION else found.ranking
+                    ranking = merged(answer.ranking, sessions) if unit == SESSION else answer.ranking
                     values = measured(gold, ranking, weights=question.weights or None)
                     for kind in self._kinds(question):
                         self._values[system, unit, kind].append(values)
@@ -75,13 +75,13 @@ class Report:
         with self._lock:
             self._times_of_recall.append((recall.timings.embedding, recall.timings.sql))
 
-    def spend(self, budget: int, question: Question, found: Answer) -> None:
+    def spend(self, budget: int, question: Question, answer: Answer) -> None:
         """Record the share of the evidence that was found within a budget, and the tokens that it took."""
         with self._lock:
             for unit, gold in question.gold.items():
                 if gold and unit != SESSION:
-                    share = len(gold.intersection(unit for units in found.ranking for unit in units)) / len(gold)
-                    self._spent[budget, unit].append((share, float(sum(found.tokens))))
+                    share = len(gold.intersection(unit for units in answer.ranking for unit in units)) / len(gold)
+                    self._spent[budget, unit].append((share, float(sum(answer.tokens))))
 
     def tables(self) -> Iterator[Table]:
         """Give a table for each unit, for each kind of question, for time and for tokens."""

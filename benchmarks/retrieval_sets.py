@@ -165,7 +165,7 @@ def beam(path: Path) -> Iterator[Case]:
     any of them.
     """
     for folder in sorted(
-        (each.parent for each in path.glob("*/chat.json")), key=lambda each: (len(each.name), each.name)
+        (each.parent for each in path.glob("*/chat.json")), key=lambda directory: (len(directory.name), directory.name)
     ):
         messages, at = list[Message](), datetime(2024, 1, 1, tzinfo=UTC)
         for number, part in enumerate(opened(folder / "chat.json"), 1):
@@ -199,15 +199,15 @@ def _beam_messages(part: Any) -> Iterator[Mapping[str, Any]]:
     if isinstance(part, dict) and {"id", "role", "content"} <= part.keys():
         yield part
     elif isinstance(part, dict | list):
-        for each in part.values() if isinstance(part, dict) else part:
-            yield from _beam_messages(each)
+        for item in part.values() if isinstance(part, dict) else part:
+            yield from _beam_messages(item)
 
 
 def _numbers(value: Any) -> Iterator[str]:
     """The ids in a list, or in lists by their part of the answer."""
     if isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _numbers(each)
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(item)
     elif value is not None:
         yield str(value)
 
@@ -244,7 +244,7 @@ def joined(cases: Sequence[Case], *, name: str) -> Case:
         pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b")
 
         def renamed(text: str, pattern: re.Pattern[str] = pattern, names: Mapping[str, str] = names) -> str:
-            return pattern.sub(lambda found: names[found[0]], text)
+            return pattern.sub(lambda match: names[match[0]], text)
 
         messages += [replace(m, content=renamed(m.content), name=names[m.name or ""]) for m in case.messages]
         questions += [replace(question, text=renamed(question.text)) for question in case.questions]

@@ -57,11 +57,11 @@ def main() -> None:
         "--warm", type=int, default=WARM_UP, help="questions that are asked first, in each tenant, not timed"
     )
     parser.add_argument("--home", type=Path, help="keep the filled server here, and use it again if it is there")
-    given = parser.parse_args()
-    for nodes in given.nodes:
+    args = parser.parse_args()
+    for nodes in args.nodes:
         with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as temporary:
-            os.environ["HTM_HOME"] = str(given.home or temporary)
-            Console(width=110).print(Size(nodes, given.shape, given.partitions).table(given.calls, warm=given.warm))
+            os.environ["HTM_HOME"] = str(args.home or temporary)
+            Console(width=110).print(Size(nodes, args.shape, args.partitions).table(args.calls, warm=args.warm))
             shutdown()
 
 

@@ -72,9 +72,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=9, help="of each row; 7 or more")
     arguments = parser.parse_args()
-    found = weights.obtain()
+    folder = weights.obtain()
     with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as home:
-        os.environ |= {"HTM_HOME": home, "HTM_MODEL_DIR": str(found), "PYTHONPATH": str(ROOT)}
+        os.environ |= {"HTM_HOME": home, "HTM_MODEL_DIR": str(folder), "PYTHONPATH": str(ROOT)}
         with Memory(ROBOT, tenant=TENANT) as memory:
             memory.remember("The ferry to Texel leaves at ten.", session="old")
             memory.flush(timeout=60)
@@ -88,10 +88,10 @@ def measured(runs: int) -> dict[str, list[float]]:
         seconds_of(name)
     turns = [name for name in ROWS for _ in range(runs)]
     random.Random(1).shuffle(turns)
-    found: dict[str, list[float]] = defaultdict(list)
+    seconds: dict[str, list[float]] = defaultdict(list)
     for name in track(turns, console=Console(stderr=True)):
-        found[name].append(seconds_of(name))
-    return found
+        seconds[name].append(seconds_of(name))
+    return seconds
 
 
 def seconds_of(name: str) -> float:
@@ -102,11 +102,11 @@ def seconds_of(name: str) -> float:
     return time.perf_counter() - began
 
 
-def table(found: dict[str, list[float]]) -> Table:
+def table(seconds: dict[str, list[float]]) -> Table:
     """The rows, in their order."""
     made = Table("", "median, s", "slowest, s", title="A new process")
     for name in ROWS:
-        made.add_row(name, f"{statistics.median(found[name]):.2f}", f"{max(found[name]):.2f}")
+        made.add_row(name, f"{statistics.median(seconds[name]):.2f}", f"{max(seconds[name]):.2f}")
     return made
 
 

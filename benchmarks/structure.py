@@ -33,16 +33,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, nargs="?", default=ROOT, help="the root of a checkout; default: this one")
     parser.add_argument("--edges", action="store_true", help="print each edge between two parts")
-    given = parser.parse_args()
-    files = file_graph(given.folder)
+    args = parser.parse_args()
+    files = file_graph(args.folder)
     parts = part_graph(files)
     levels = layers(parts)
     console = Console(width=120)
-    console.print(summary(given.folder, files, parts, levels))
+    console.print(summary(args.folder, files, parts, levels))
     console.print(layer_table(levels))
     for circle in circles(files):
         console.print("circle of files: " + ", ".join(circle))
-    if given.edges:
+    if args.edges:
         console.print("\n".join(f"{part} -> {other}" for part in sorted(parts) for other in sorted(parts[part])))
 
 
@@ -52,8 +52,8 @@ def file_graph(root: Path) -> Graph:
     modules = {".".join(path.with_suffix("").parts).removesuffix(".__init__"): path.as_posix() for path in paths}
     graph: Graph = {}
     for path in paths:
-        found = {modules[name] for name in imported(root / path, package=path.parent.parts, modules=modules)}
-        graph[path.as_posix()] = found - {path.as_posix()}
+        targets = {modules[name] for name in imported(root / path, package=path.parent.parts, modules=modules)}
+        graph[path.as_posix()] = targets - {path.as_posix()}
     return graph
 
 
@@ -94,7 +94,7 @@ def circles(graph: Graph) -> list[list[str]]:
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
-    found: list[list[str]] = []
+    groups: list[list[str]] = []
 
     def visit(node: str) -> None:
         index[node] = low[node] = len(index)
@@ -110,12 +110,12 @@ def circles(graph: Graph) -> list[list[str]]:
             group = stack[start:]
             del stack[start:]
             if len(group) > 1:
-                found.append(sorted(group))
+                groups.append(sorted(group))
 
     for node in sorted(graph):
         if node not in index:
             visit(node)
-    return sorted(found)
+    return sorted(groups)
 
 
 def layers(parts: Graph) -> dict[str, int]:
@@ -125,15 +125,15 @@ def layers(parts: Graph) -> dict[str, int]:
     for part, others in parts.items():
         below[group[part]] |= {group[other] for other in others} - {group[part]}
     level: dict[str, int] = {}
-    for each in TopologicalSorter(below).static_order():
-        level[each] = max((level[other] + 1 for other in below[each]), default=0)
+    for name in TopologicalSorter(below).static_order():
+        level[name] = max((level[other] + 1 for other in below[name]), default=0)
     return {part: level[group[part]] for part in parts}
 
 
 def lines(root: Path, folders: Sequence[str], *suffixes: str) -> int:
     """The lines of the files of these kinds in these folders."""
-    found = [path for folder in folders for path in (root / folder).rglob("*") if path.suffix in suffixes]
-    return sum(path.read_bytes().count(b"\n") for path in found)
+    paths = [path for folder in folders for path in (root / folder).rglob("*") if path.suffix in suffixes]
+    return sum(path.read_bytes().count(b"\n") for path in paths)
 
 
 def summary(root: Path, files: Graph, parts: Graph, levels: Mapping[str, int]) -> Table:

@@ -32,7 +32,7 @@ def temporary_server(programs: Path | None = None, settings: Mapping[str, str] |
     """
     folder = Path(tempfile.mkdtemp(prefix="htm-bench-server-"))
     account = account_for_root(folder) if os.geteuid() == 0 else myself()
-    found = programs or binaries(account)
+    bin_folder = programs or binaries(account)
     with socket.socket() as held:
         held.bind((HOST, 0))
         port = int(held.getsockname()[1])
@@ -41,15 +41,15 @@ def temporary_server(programs: Path | None = None, settings: Mapping[str, str] |
         (folder / "password").write_text(password)
         for path in (folder, folder / "password"):
             os.chown(path, account.uid, account.gid)
-        _initdb(found, folder, account)
+        _initdb(bin_folder, folder, account)
         chosen = {"listen_addresses": HOST, "port": str(port), "unix_socket_directories": ""} | dict(settings or {})
         with (folder / "data" / "postgresql.conf").open("a") as file:
             file.writelines(f"{name} = '{value}'\n" for name, value in chosen.items())
         with (folder / "log").open("ab") as log:
             process = subprocess.Popen(
-                ["/bin/sh", "-c", KEEPER, "sh", found / "postgres", "-D", folder / "data"],
+                ["/bin/sh", "-c", KEEPER, "sh", bin_folder / "postgres", "-D", folder / "data"],
                 stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, start_new_session=True, cwd="/",
-                **_as(account, found),
+                **_as(account, bin_folder),
             )  # fmt: skip
         dsn = f"postgresql://postgres:{password}@{HOST}:{port}/postgres"
         try:

@@ -57,8 +57,8 @@ def main() -> None:
     memory = Memory(
         url=options.url, tenant=tenant, user="ann", embedder=HashEmbedder(), settings=Settings(worker="off", tidy=())
     )
-    said = [filled(chance.choice(TEMPLATES), chance) for _ in range(options.messages)]
-    for at in range(0, len(said), 500):
+    texts = [filled(chance.choice(TEMPLATES), chance) for _ in range(options.messages)]
+    for at in range(0, len(texts), 500):
         memory.remember_many(
             [
                 {
@@ -67,13 +67,13 @@ def main() -> None:
                     "session": f"s{(at + place) // 50}",
                     "at": EARLIER + timedelta(minutes=at + place),
                 }
-                for place, text in enumerate(said[at : at + 500])
+                for place, text in enumerate(texts[at : at + 500])
             ]
         )
     memory.flush()
 
     def recall() -> object:
-        return memory.recall(chance.choice(said), limit=8, hold=False)
+        return memory.recall(chance.choice(texts), limit=8, hold=False)
 
     recall()
     without, with_step = in_turns(recall)
@@ -83,7 +83,7 @@ def main() -> None:
         done = memory.tidy(kinds=[kind])  # type: ignore[list-item]  # each is a kind
         spent = time.perf_counter() - begun
         print(
-            f"{kind}: {len(said) / spent:,.0f} messages a second; {len(done.merges)} merged, {len(done.summaries)} summarised"
+            f"{kind}: {len(texts) / spent:,.0f} messages a second; {len(done.merges)} merged, {len(done.summaries)} summarised"
         )
     merges = len(memory.merges(limit=1_000))
     without, with_step = in_turns(recall)

@@ -28,17 +28,17 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--locomo", type=Path, required=True, help="The set's JSON file.")
     options.add_argument("--losses", action="store_true", help='Print the questions that only "auto" does not answer.')
-    given = options.parse_args()
+    args = options.parse_args()
     counts = dict.fromkeys(
         ("questions", "found without", "found with auto", "found strictly", "limited", "limited, outside"), 0
     )
     with tempfile.TemporaryDirectory() as home:
         os.environ["HTM_HOME"] = home
-        for case in locomo(given.locomo):
+        for case in locomo(args.locomo):
             with Memory("bench", user=case.name, clock=partial(_now, case)) as memory:
                 _store(memory, case)
                 for question in case.questions:
-                    _ask(memory, case, question, counts, losses=given.losses)
+                    _ask(memory, case, question, counts, losses=args.losses)
             print(case.name, counts, flush=True)
         shutdown()
 
@@ -65,21 +65,21 @@ def _ask(memory: Memory, case: Case, question: Question, counts: dict[str, int],
     rest, windows, words = extract(question.text, now=case.now)
     if not gold or words is None:
         return
-    found = memory.recall(question.text, limit=LIMIT, hold=False)
+    plain = memory.recall(question.text, limit=LIMIT, hold=False)
     auto = memory.recall(question.text, limit=LIMIT, timeframe="auto", hold=False)
     strict = memory.recall(rest, limit=LIMIT, timeframe=list(windows), hold=False)
     counts["questions"] += 1
     counts["found strictly"] += _has(strict, gold)
-    counts["found without"] += _has(found, gold)
+    counts["found without"] += _has(plain, gold)
     counts["found with auto"] += _has(auto, gold)
     counts["limited"] += auto.timeframe is not None
     counts["limited, outside"] += auto.timeframe is not None and auto.timeframe.outside
-    if losses and _has(found, gold) and not _has(auto, gold):
+    if losses and _has(plain, gold) and not _has(auto, gold):
         print(f"lost: {question.text} [{auto.timeframe and auto.timeframe.words}]", flush=True)
 
 
-def _has(found: Recall, gold: frozenset[str]) -> bool:
-    return any(mention.metadata.get("unit") in gold for hit in found for mention in hit.mentions)
+def _has(result: Recall, gold: frozenset[str]) -> bool:
+    return any(mention.metadata.get("unit") in gold for hit in result for mention in hit.mentions)
 
 
 if __name__ == "__main__":

@@ -95,9 +95,9 @@ def measure(former: str, *, decay: bool, words: bool = True) -> dict[str, float]
             memory.remember(text, role="user", at=OLD)
         first, kept = 0, 0
         for template, old, new, question in CHANGED:
-            found = [hit.content for hit in memory.recall(question, hold=False)]
-            first += _place(found, template.format(new)) < _place(found, template.format(old))
-            kept += _place(found, template.format(old)) < len(found)
+            contents = [hit.content for hit in memory.recall(question, hold=False)]
+            first += _place(contents, template.format(new)) < _place(contents, template.format(old))
+            kept += _place(contents, template.format(old)) < len(contents)
         stable = sum(memory.recall(question, hold=False)[0].content == text for text, question in STABLE)
     return {
         "present first": first / len(CHANGED),
@@ -106,8 +106,8 @@ def measure(former: str, *, decay: bool, words: bool = True) -> dict[str, float]
     }
 
 
-def _place(found: Sequence[str], statement: str) -> int:
-    return next((place for place, text in enumerate(found) if text.startswith(statement)), len(found))
+def _place(contents: Sequence[str], statement: str) -> int:
+    return next((place for place, text in enumerate(contents) if text.startswith(statement)), len(contents))
 
 
 def main() -> None:

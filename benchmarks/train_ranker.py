@@ -83,10 +83,10 @@ def main() -> None:
     parser.add_argument("--longmemeval", type=Path, metavar="PATH")
     parser.add_argument("--locomo", type=Path, metavar="PATH")
     parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
-    given = parser.parse_args()
+    args = parser.parse_args()
     with home(None):
-        embedder = CachedEmbedder(given.cache) if given.cache else None
-        fitted, others = sets(given)
+        embedder = CachedEmbedder(args.cache) if args.cache else None
+        fitted, others = sets(args)
         asked = {
             name: list(ask(cases, embedder=embedder, counts=2.0 if name in TWICE else 1.0))
             for name, cases in (fitted | others).items()
@@ -104,7 +104,7 @@ def main() -> None:
     Console(width=120).print(table)
 
 
-def sets(given: argparse.Namespace) -> tuple[dict[str, list[Case]], dict[str, list[Case]]]:
+def sets(args: argparse.Namespace) -> tuple[dict[str, list[Case]], dict[str, list[Case]]]:
     """The sets to fit on, and those that are only measured on."""
     alone = {case.name: case for case in chats.chats(kind=chats.DIALOGUE, half=chats.TRAINING)}
     dialogues = [
@@ -117,8 +117,8 @@ def sets(given: argparse.Namespace) -> tuple[dict[str, list[Case]], dict[str, li
         "dialogues": dialogues,
         "technical chats": list(chats.chats(kind=chats.TECHNICAL, half=chats.TRAINING)),
     }
-    if given.longmemeval:
-        answered = [case for case in retrieval_sets.longmemeval(given.longmemeval) if case.questions[0].gold[TURN]]
+    if args.longmemeval:
+        answered = [case for case in retrieval_sets.longmemeval(args.longmemeval) if case.questions[0].gold[TURN]]
         fitted["LongMemEval"] = [retrieval_sets.shortened(case, others=OTHERS) for case in answered[::2]]
     unseen = list(chats.chats(kind=chats.DIALOGUE, half=chats.TEST))
     others = {
@@ -127,8 +127,8 @@ def sets(given: argparse.Namespace) -> tuple[dict[str, list[Case]], dict[str, li
         "technical chats, test half": list(chats.chats(kind=chats.TECHNICAL, half=chats.TEST)),
         "paraphrases": list(retrieval_sets.paraphrases()),
     }
-    if given.locomo:
-        locomo = list(retrieval_sets.locomo(given.locomo))
+    if args.locomo:
+        locomo = list(retrieval_sets.locomo(args.locomo))
         others |= {"LoCoMo": locomo, "LoCoMo without names": [retrieval_sets.without_names(case) for case in locomo]}
     return fitted, {name: cases for name, cases in others.items() if cases}
 
@@ -152,7 +152,7 @@ def ask(cases: Sequence[Case], *, embedder: object | None, counts: float = 1.0) 
 def _asked(
     held: CaseMemory, question: str, gold: frozenset[str], units: Mapping[str, list[str]], counts: float
 ) -> Asked:
-    found: list[tuple[Candidates, list[Scored]]] = []
+    results: list[tuple[Candidates, list[Scored]]] = []
 
     def find(read: Reader, query: RecallQuery) -> FoundCandidates:
         return search(read, replace(query, limit=CANDIDATES))
@@ -160,13 +160,13 @@ def _asked(
     def best(nodes: Candidates, query: ScoringQuery, *, limit: int) -> list[Scored]:
         # The installed weights choose no candidate, and none is left out.
         every = replace(query, ranker=NOTHING, min_score=0.0)
-        found.append((nodes, choose(nodes, every, limit=len(nodes.nodes))))
+        results.append((nodes, choose(nodes, every, limit=len(nodes.nodes))))
         return choose(nodes, query, limit=limit)
 
     search, choose = candidates.find, best_candidates
     with mock.patch.object(candidates, "find", find), mock.patch.object(ranked_search, "best_candidates", best):
         held.memory.recall(question, hold=False)
-    nodes, scored = found[-1]
+    nodes, scored = results[-1]
     return Asked(
         conversation=held.case.name.removesuffix(" without names"),
         gold=gold,
@@ -217,8 +217,8 @@ def fit(asked: Sequence[Asked], *, ridge: float = RIDGE) -> Floats:
         if before - after < ENOUGH * before:
             break
         before = after
-    given = weights / scale
-    return np.asarray(given / given[0], dtype=np.float64)
+    unscaled = weights / scale
+    return np.asarray(unscaled / unscaled[0], dtype=np.float64)
 
 
 def left_out(questions: Sequence[Asked], training: Sequence[Asked]) -> list[Floats]:

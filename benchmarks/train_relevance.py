@@ -35,24 +35,24 @@ def main() -> None:
     parser.add_argument("--locomo", type=Path, metavar="PATH")
     parser.add_argument("--limit", type=int, default=30, help="questions of LongMemEval at most")
     parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
-    given = parser.parse_args()
+    args = parser.parse_args()
     with home(None):
-        embedder = CachedEmbedder(given.cache) if given.cache else None
+        embedder = CachedEmbedder(args.cache) if args.cache else None
         fitted = {
             "facts, one group": list(recalled(list(facts()), embedder=embedder)),
             "facts, eight groups": list(recalled(list(facts(groups_in_one=8)), embedder=embedder)),
             "paraphrases": list(recalled(list(paraphrases()), embedder=embedder)),
         }
-        if given.longmemeval:
-            cases = list(islice(published(retrieval_sets.longmemeval(given.longmemeval)), given.limit))
+        if args.longmemeval:
+            cases = list(islice(published(retrieval_sets.longmemeval(args.longmemeval)), args.limit))
             fitted["LongMemEval"] = list(recalled(cases, embedder=embedder))
         measured = {
             "paraphrases, 21 sessions": list(recalled(list(paraphrases(sessions=21)), embedder=embedder)),
             "evaluator one": list(recalled(list(evaluator("evaluator_one")), embedder=embedder)),
             "evaluator two": list(recalled(list(evaluator("evaluator_two")), embedder=embedder)),
         }
-        if given.locomo:
-            cases = list(published(retrieval_sets.locomo(given.locomo)))
+        if args.locomo:
+            cases = list(published(retrieval_sets.locomo(args.locomo)))
             measured["LoCoMo"] = list(recalled(cases, embedder=embedder))
     sets = list(fitted.values())
     print("WITH_VECTOR:", fit(sets, alone=False))
@@ -62,15 +62,15 @@ def main() -> None:
             f"\nThe module's present weights, {title}. AUC of hits; of the right hit of a question against the best of"
         )
         print("a foreign one, and of a near miss; mean estimate (share that is right) of hits by estimate:\n")
-        for name, found in (fitted | measured).items():
-            print(f"| {name:<24} | {separation(found, alone=alone)} | {reliability(found, alone=alone)} |")
+        for name, rows in (fitted | measured).items():
+            print(f"| {name:<24} | {separation(rows, alone=alone)} | {reliability(rows, alone=alone)} |")
 
 
 def fit(sets: Sequence[Sequence[Recalled]], *, alone: bool) -> list[float]:
     """Fit a logistic regression by Newton's method, and give its constant and its weights; by words alone the first is 0."""
     inputs, labels, weights = [], [], []
-    for found in sets:
-        x, y = table(found, alone=alone)
+    for rows in sets:
+        x, y = table(rows, alone=alone)
         inputs.append(x)
         labels.append(y)
         weights.append(np.full(len(y), 1 / np.sqrt(max(1.0, y.sum()))))
@@ -85,11 +85,11 @@ def fit(sets: Sequence[Sequence[Recalled]], *, alone: bool) -> list[float]:
     return [float(weight) for weight in fitted]
 
 
-def table(found: Sequence[Recalled], *, alone: bool) -> tuple[Floats, Floats]:
+def table(rows: Sequence[Recalled], *, alone: bool) -> tuple[Floats, Floats]:
     """Give 1 and the features of all hits, and whether each is right; `alone` leaves out hits that no word found."""
     hits = [
         (hit.match, row.right(place))
-        for row in found
+        for row in rows
         for place, hit in enumerate(row.recall)
         if hit.match.matched_words or not alone
     ]
@@ -98,7 +98,7 @@ def table(found: Sequence[Recalled], *, alone: bool) -> tuple[Floats, Floats]:
 
 def estimates(row: Recalled, *, alone: bool) -> list[float]:
     """Give the estimate for each hit, without its vector when `alone`."""
-    found = []
+    values = []
     for hit in row.recall:
         match = hit.match
         if alone:
@@ -108,16 +108,16 @@ def estimates(row: Recalled, *, alone: bool) -> list[float]:
                 query_words=match.query_words,
                 passage_length=match.passage_length,
             )
-        found.append(0.0 if alone and not match.matched_words else relevance(match))
-    return found
+        values.append(0.0 if alone and not match.matched_words else relevance(match))
+    return values
 
 
-def separation(found: Sequence[Recalled], *, alone: bool) -> str:
+def separation(rows: Sequence[Recalled], *, alone: bool) -> str:
     """Give the AUC of hits, of answerable against foreign questions, and against near misses."""
     right: list[float] = []
     best: dict[str, list[float]] = {}
     hits: list[tuple[float, bool]] = []
-    for row in found:
+    for row in rows:
         guesses = estimates(row, alone=alone)
         hits += [(guess, row.right(place)) for place, guess in enumerate(guesses)]
         if row.kind == ANSWERABLE:
@@ -129,9 +129,9 @@ def separation(found: Sequence[Recalled], *, alone: bool) -> str:
     return " | ".join("  -  " if part is None else f"{part:.3f}" for part in parts)
 
 
-def reliability(found: Sequence[Recalled], *, alone: bool) -> str:
+def reliability(rows: Sequence[Recalled], *, alone: bool) -> str:
     """Give for each tenth of the estimates their mean, and the share of hits that are right."""
-    pairs = [(g, row.right(place)) for row in found for place, g in enumerate(estimates(row, alone=alone))]
+    pairs = [(g, row.right(place)) for row in rows for place, g in enumerate(estimates(row, alone=alone))]
     parts = []
     for low, high in ((0, 0.05), (0.05, 0.15), (0.15, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 1.01)):
         some = [(g, y) for g, y in pairs if low <= g < high]

@@ -47,11 +47,11 @@ def content_words(question: str) -> list[re.Match[str]]:
 def with_typing_errors(question: str, *, count: int, seed: str) -> str | None:
     """The question with so many of its content words misspelt, the same in every run; None where it has too few."""
     chance = random.Random(f"{seed} {question}")
-    found = content_words(question)
-    if len(found) < count:
+    matches = content_words(question)
+    if len(matches) < count:
         return None
     typed = question
-    for word in sorted(chance.sample(found, count), key=lambda each: -each.start()):
+    for word in sorted(chance.sample(matches, count), key=lambda match: -match.start()):
         typed = typed[: word.start()] + misspelt(word[0], chance) + typed[word.end() :]
     return typed
 

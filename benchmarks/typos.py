@@ -59,23 +59,23 @@ def main() -> None:
     parser.add_argument("--home", type=Path, help="where the private server lives; a temporary folder unless given")
     parser.add_argument("--out", type=Path, help="a JSON file for the measures of each question")
     parser.add_argument("--before", type=Path, help="a file of --out to compare with")
-    given = parser.parse_args()
-    before = json.loads(given.before.read_text("utf-8")) if given.before else {}
-    embedder = CachedEmbedder(given.cache, "minilm") if given.cache else None
+    args = parser.parse_args()
+    before = json.loads(args.before.read_text("utf-8")) if args.before else {}
+    embedder = CachedEmbedder(args.cache, "minilm") if args.cache else None
     written: dict[str, Answers] = {}
-    with home(given.home):
+    with home(args.home):
         console = Console(width=190)
-        for half in [given.half] if given.half else [LOOKING, LAST]:
-            for name, cases in chosen(given.locomo, half=half):
-                if not given.only or name in given.only:
+        for half in [args.half] if args.half else [LOOKING, LAST]:
+            for name, cases in chosen(args.locomo, half=half):
+                if not args.only or name in args.only:
                     title = f"{name}, {half}"
-                    written[title] = asked(cases, embedder, seed=given.seed)
+                    written[title] = asked(cases, embedder, seed=args.seed)
                     console.print(table(title, written[title]))
                     if title in before:
                         console.print(comparison(title, before[title], written[title]))
         shutdown()
-    if given.out:
-        given.out.write_text(json.dumps(written))
+    if args.out:
+        args.out.write_text(json.dumps(written))
 
 
 def chosen(locomo: Path | None, *, half: str) -> Iterator[tuple[str, list[sets.Case]]]:
@@ -119,8 +119,8 @@ def asked(cases: Sequence[sets.Case], embedder: CachedEmbedder | None, *, seed: 
                 for variant, count in VARIANTS.items():
                     text = with_typing_errors(question.text, count=count, seed=seed) if count else question.text
                     for mode in MODES if text else ():
-                        found = filled.memory.recall(text or "", mode=mode, hold=False)
-                        answers[f"{mode}, {variant}"][question.id] = measured(gold, units(found))
+                        result = filled.memory.recall(text or "", mode=mode, hold=False)
+                        answers[f"{mode}, {variant}"][question.id] = measured(gold, units(result))
         filled.empty()
     return answers
 

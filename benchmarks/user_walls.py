@@ -35,16 +35,16 @@ def main() -> None:
     parser.add_argument("--users", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=6, help="with the wall down, and as many with it up")
     parser.add_argument("--calls", type=int, default=40, help="of each verb in a round")
-    given = parser.parse_args()
+    args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as home:
         os.environ["HTM_HOME"] = home
-        Console(width=100).print(measured(given))
+        Console(width=100).print(measured(args))
         shutdown()
 
 
-def measured(given: argparse.Namespace) -> Table:
+def measured(args: argparse.Namespace) -> Table:
     """The table of all verbs."""
-    corpus = Corpus(given.nodes)
+    corpus = Corpus(args.nodes)
     embedder = RandomEmbedder(corpus)
     database = runtime(None, SETTINGS).database
 
@@ -52,27 +52,27 @@ def measured(given: argparse.Namespace) -> Table:
         options: dict[str, Any] = {"tenant": "bench", "embedder": embedder, "settings": SETTINGS, "budget": 8_000}
         return Memory("bench", user=f"user-{user}", **options)
 
-    for user in range(given.users):
+    for user in range(args.users):
         with memory(user) as mine:
-            each = given.nodes // given.users
+            count = args.nodes // args.users
             drafts = [
                 Draft(content=one.content, vector=one.vector, at=one.at, tags=[one.tag])
-                for one, _ in zip(corpus.documents(), range(each), strict=False)
+                for one, _ in zip(corpus.documents(), range(count), strict=False)
             ]
-            for start in range(0, each, BATCH):
+            for start in range(0, count, BATCH):
                 mine.remember_many(drafts[start : start + BATCH])
             mine.flush()
     taken: dict[tuple[str, bool], list[float]] = defaultdict(list)
     with memory(0) as mine:
         verbs = _verbs(mine, corpus)
-        for number in range(2 * given.rounds):
+        for number in range(2 * args.rounds):
             up = bool(number % 2)
             database.set_user_walls(up=up)
             for name, call in verbs.items():
                 for _ in range(5):
                     call()
-                taken[name, up] += [_timed(call) for _ in range(given.calls)]
-    table = Table(title=f"{given.nodes:,} nodes of {given.users} users, p50 ms")
+                taken[name, up] += [_timed(call) for _ in range(args.calls)]
+    table = Table(title=f"{args.nodes:,} nodes of {args.users} users, p50 ms")
     for column in ("verb", "wall down", "wall up", "ratio"):
         table.add_column(column, justify="left" if column == "verb" else "right")
     for name in verbs:

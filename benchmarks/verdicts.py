@@ -51,27 +51,27 @@ class Verdicts:
     first: int = 0  # and among the first three
     asked: int = 0
     milliseconds: list[float] = field(default_factory=list)
-    each: dict[str, str] = field(default_factory=dict)  # the verdict of each question
+    by_question: dict[str, str] = field(default_factory=dict)  # the verdict of each question
     scores: list[tuple[str, str, float, bool]] = field(default_factory=list)
 
 
 def consult(enforcer: Enforcer, asks: Iterable[Ask]) -> Verdicts:
     """Put each question to a palace."""
-    found = Verdicts()
+    verdicts = Verdicts()
     for ask in asks:
         started = time.perf_counter()
         grounding = enforcer.consult(ask.question)
-        found.milliseconds.append((time.perf_counter() - started) * 1e3)
+        verdicts.milliseconds.append((time.perf_counter() - started) * 1e3)
         texts = [each.content for each in grounding.evidence]
-        found.asked += 1
-        found.of[grounding.verdict] += 1
-        found.each[ask.question] = grounding.verdict
-        found.shown += any(text in ask.gold for text in texts)
-        found.first += any(text in ask.gold for text in texts[:AMONG])
-        found.scores += [
+        verdicts.asked += 1
+        verdicts.of[grounding.verdict] += 1
+        verdicts.by_question[ask.question] = grounding.verdict
+        verdicts.shown += any(text in ask.gold for text in texts)
+        verdicts.first += any(text in ask.gold for text in texts[:AMONG])
+        verdicts.scores += [
             (ask.question, each.content, each.score, each.content in ask.gold) for each in grounding.evidence
         ]
-    return found
+    return verdicts
 
 
 def in_palace(facts: Sequence[Fact], read: Callable[[Enforcer], Any], **options: Any) -> Any:
@@ -99,8 +99,8 @@ def dialogues(name: str) -> list[tuple[list[Fact], list[Ask], list[Ask]]]:
     """An evaluator's dialogues: what the user said, the questions that a turn answers, and those that none does."""
     read = []
     for case in recalled.evaluator(name):
-        said = dict.fromkeys(each.content for each in case.messages if each.role != "assistant")
-        facts = [Fact(text, "dialogues", case.name, case.name) for text in said]
+        texts = dict.fromkeys(each.content for each in case.messages if each.role != "assistant")
+        facts = [Fact(text, "dialogues", case.name, case.name) for text in texts]
         answered, never = list[Ask](), list[Ask]()
         for question in case.questions:
             gold = _gold(case, question)
@@ -127,7 +127,7 @@ def main(**options: Any) -> None:
     spread = [Fact(each.text, each.room, each.drawer, f"s{at % SESSIONS}") for at, each in enumerate(alone)]
     many = in_palace(spread, lambda enforcer: consult(enforcer, asks), **options)
     _print(f"the same over {SESSIONS} sessions", many)
-    changed = [question for question, said in one.each.items() if many.each[question] != said]
+    changed = [question for question, said in one.by_question.items() if many.by_question[question] != said]
     print(f"{'verdicts that differ between the two':<52}{len(changed):>6}")
     for part in (0, 1):
         kept = [each for at, each in enumerate(alone) if at % 2 == part]
@@ -136,10 +136,10 @@ def main(**options: Any) -> None:
             f"never said: half {part} asked of the other",
             in_palace(kept, lambda enforcer, o=others: consult(enforcer, o), **options),
         )
-    given = json.loads((HERE / "palace_questions.json").read_text("utf-8"))
-    facts = [Fact(each["fact"], each["room"], each["drawer"], "one") for each in given["facts"]]
-    answerable = [Ask(asked, frozenset([each["fact"]])) for each in given["facts"] for asked in each["asked"]]
-    never = [Ask(asked) for asked in given["never_said"]]
+    data = json.loads((HERE / "palace_questions.json").read_text("utf-8"))
+    facts = [Fact(each["fact"], each["room"], each["drawer"], "one") for each in data["facts"]]
+    answerable = [Ask(asked, frozenset([each["fact"]])) for each in data["facts"] for asked in each["asked"]]
+    never = [Ask(asked) for asked in data["never_said"]]
     _print("a working palace: answerable", in_palace(facts, lambda enforcer: consult(enforcer, answerable), **options))
     _print("a working palace: never said", in_palace(facts, lambda enforcer: consult(enforcer, never), **options))
     for name in EVALUATORS:
@@ -159,23 +159,23 @@ def _evaluator(name: str, **options: Any) -> None:
 
 def _sum(parts: Iterable[Verdicts]) -> Verdicts:
     whole = Verdicts()
-    for each in parts:
-        whole.of += each.of
+    for part in parts:
+        whole.of += part.of
         whole.shown, whole.first, whole.asked = (
-            whole.shown + each.shown,
-            whole.first + each.first,
-            whole.asked + each.asked,
+            whole.shown + part.shown,
+            whole.first + part.first,
+            whole.asked + part.asked,
         )
-        whole.milliseconds += each.milliseconds
-        whole.each |= each.each
-        whole.scores += each.scores
+        whole.milliseconds += part.milliseconds
+        whole.by_question |= part.by_question
+        whole.scores += part.scores
     return whole
 
 
-def _print(name: str, found: Verdicts) -> None:
-    of, asked = found.of, found.asked
+def _print(name: str, verdicts: Verdicts) -> None:
+    of, asked = verdicts.of, verdicts.asked
     print(
         f"{name:<52}{asked:>6}  {share(of['grounded'], asked):<24}{of['uncertain'] / asked:>10.3f}{of['miss'] / asked:>6.2f}"
-        f"{of['free'] / asked:>6.2f}{found.shown / asked:>8.3f}  {share(found.first, asked):<24}"
-        f"{statistics.median(found.milliseconds):.1f}"
+        f"{of['free'] / asked:>6.2f}{verdicts.shown / asked:>8.3f}  {share(verdicts.first, asked):<24}"
+        f"{statistics.median(verdicts.milliseconds):.1f}"
     )

@@ -125,8 +125,8 @@ def simulated(rate: float, shape: Shape, *, cores: int = CORES, seconds: float =
                     at_work.enter(call)
                 else:
                     took.append(now - call.came)
-        for each, turn in at_work.turns():
-            heapq.heappush(events, (now + turn, next(numbers), each, turn))
+        for started, turn in at_work.turns():
+            heapq.heappush(events, (now + turn, next(numbers), started, turn))
     return sorted(took)
 
 
@@ -158,8 +158,8 @@ def main() -> None:
         *(f"{alone + waiting_ms(busy, servers=CORES, service_ms=whole):.1f}" for busy in BUSY),
     )
     for name, shape in shapes.items():
-        found = [simulated(busy * CORES / whole * 1_000, shape) for busy in BUSY]
-        made.add_row(name, *(f"{percentile(each, 95):.1f} ({percentile(each, 50):.1f})" for each in found))
+        runs = [simulated(busy * CORES / whole * 1_000, shape) for busy in BUSY]
+        made.add_row(name, *(f"{percentile(each, 95):.1f} ({percentile(each, 50):.1f})" for each in runs))
     Console(width=130).print(made)
 
 

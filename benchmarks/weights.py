@@ -47,10 +47,10 @@ def main() -> None:
     parser.add_argument("--locomo", type=Path, required=True, metavar="PATH", help="locomo10.json, gzipped or not")
     parser.add_argument("--split", default="", help="a slice of the conversations, as 0:5")
     parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
-    given = parser.parse_args()
-    low, _, high = given.split.partition(":")
-    cases = list(locomo(given.locomo))[int(low or 0) : int(high) if high else None]
-    embedder = CachedEmbedder(given.cache) if given.cache else None
+    args = parser.parse_args()
+    low, _, high = args.split.partition(":")
+    cases = list(locomo(args.locomo))[int(low or 0) : int(high) if high else None]
+    embedder = CachedEmbedder(args.cache) if args.cache else None
     grid = list(product(*GRID.values()))
     scores: dict[str, Numbers] = {}
     with home(None):

@@ -34,18 +34,18 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=20_000)
     parser.add_argument("--blocks", type=int, default=40, help="of each way")
     parser.add_argument("--calls", type=int, default=50, help="single calls of a block")
-    given = parser.parse_args()
+    args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as home:
         Path(home).chmod(0o755)
         os.environ["HTM_HOME"] = home
-        corpus = Corpus(given.nodes)
+        corpus = Corpus(args.nodes)
         memories = {name: opened(corpus, name, days) for name, days in DAYS.items()}
         for memory in memories.values():
-            fill(memory, corpus, given.nodes // 2)
+            fill(memory, corpus, args.nodes // 2)
         lock = next(Path(home).rglob("postmaster.pid"))
         server = psutil.Process(int(lock.read_text().split()[0]))
-        for name, calls, verb in verbs(corpus, given.calls):
-            print(line(name, compared(memories, verb, calls, server, given.blocks)), flush=True)
+        for name, calls, verb in verbs(corpus, args.calls):
+            print(line(name, compared(memories, verb, calls, server, args.blocks)), flush=True)
         shutdown()
 
 

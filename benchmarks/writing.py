@@ -37,17 +37,17 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=20_000)
     parser.add_argument("--blocks", type=int, default=6, help="of each way")
     parser.add_argument("--calls", type=int, default=100, help="single rows of a block")
-    given = parser.parse_args()
+    args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="htm-bench-", ignore_cleanup_errors=True) as home:
         Path(home).chmod(0o755)  # so that the data are in it, where this is root
         os.environ["HTM_HOME"] = home
-        filled = Latency(given.nodes, given.calls)
+        filled = Latency(args.nodes, args.calls)
         with filled.memory() as memory:
             filled.fill(memory)
             filled.index(memory)
-            spent = measured(filled, memory, blocks=given.blocks, calls=given.calls)
+            spent = measured(filled, memory, blocks=args.blocks, calls=args.calls)
         shutdown()
-    Console(width=120).print(table(spent, nodes=given.nodes, calls=given.calls))
+    Console(width=120).print(table(spent, nodes=args.nodes, calls=args.calls))
 
 
 def measured(filled: Latency, memory: Memory, *, blocks: int, calls: int) -> dict[str, list[Spent]]:
@@ -71,8 +71,8 @@ def measured(filled: Latency, memory: Memory, *, blocks: int, calls: int) -> dic
         ways: dict[str, Callable[[], object]] = {
             BARE: insert, REMEMBER: remember, PLAIN: filled.plain_insert, MANY: remember_many,
         }  # fmt: skip
-        for each in ways.values():
-            each()
+        for call in ways.values():
+            call()
         spent: dict[str, list[Spent]] = {name: [] for name in ways}
         for _ in range(blocks):
             for name, way in ways.items():

@@ -61,25 +61,25 @@ class Answered:
 
 def main() -> None:
     """Tell, ask, and print."""
-    given = arguments()
+    args = arguments()
     console = Console(width=170)
-    cases = limited(all_cases(locomo_path=given.locomo, longmemeval_path=given.longmemeval, now=NOW), given.limit)
-    if given.sets:
-        names = chosen({each.set for case in cases for each in case.asked}, given.sets)
-        cases = asking(cases, lambda each: each.set in names)
+    cases = limited(all_cases(locomo_path=args.locomo, longmemeval_path=args.longmemeval, now=NOW), args.limit)
+    if args.sets:
+        names = chosen({each.set for case in cases for each in case.asked}, args.sets)
+        cases = asking(cases, lambda question: question.set in names)
     began, answered = time.monotonic(), list[Answered]()
-    with home(None), temporary_server() as dsn, Relay(given.model, given.cache) as relay:
-        embedder = CachedEmbedder(given.cache.with_suffix(".vectors"))
-        with Tools(url=relay.url, model=given.name, embedder=embedder, dsn=dsn) as tools:
-            for name in given.arms or ARMS:
+    with home(None), temporary_server() as dsn, Relay(args.model, args.cache) as relay:
+        embedder = CachedEmbedder(args.cache.with_suffix(".vectors"))
+        with Tools(url=relay.url, model=args.name, embedder=embedder, dsn=dsn) as tools:
+            for name in args.arms or ARMS:
                 answered += answers(name, cases, tools, relay)
         shutdown()
-    if given.out:
-        given.out.write_text("".join(json.dumps(asdict(each), ensure_ascii=False) + "\n" for each in answered))
+    if args.out:
+        args.out.write_text("".join(json.dumps(asdict(each), ensure_ascii=False) + "\n" for each in answered))
     sets = by_set(answered)
     console.print(shares(sets), tests(sets), size(sets))
-    if given.picture:
-        given.picture.write_text(picture(right_of(sets), ceiling=EVIDENCE, ours="htm-memory"))
+    if args.picture:
+        args.picture.write_text(picture(right_of(sets), ceiling=EVIDENCE, ours="htm-memory"))
     console.print(f"{len(answered)} answers, {relay.asked} of them new, in {time.monotonic() - began:.0f} s")
 
 
@@ -99,14 +99,14 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def chosen(names: Collection[str], given: Sequence[str]) -> set[str]:
+def chosen(names: Collection[str], wanted: Sequence[str]) -> set[str]:
     """The sets of these names; a name that none has stands for those that begin so."""
-    return {name for name in names for each in given if name == each or (each not in names and name.startswith(each))}
+    return {name for name in names for each in wanted if name == each or (each not in names and name.startswith(each))}
 
 
 def answers(name: str, cases: Sequence[Case], tools: Tools, relay: Relay) -> list[Answered]:
     """Ask an arm all questions, and return its answers."""
-    arm, found = ALL[name](tools), list[Answered]()
+    arm, results = ALL[name](tools), list[Answered]()
     if name == MCP:
         cases = [case for case in cases if case.asked[0].set.startswith(FACTS)]
     with Progress(console=Console(stderr=True)) as progress:
@@ -118,7 +118,7 @@ def answers(name: str, cases: Sequence[Case], tools: Tools, relay: Relay) -> lis
                 answer = arm.ask(case, question)
                 sent = relay.taken()
                 request = "\n".join(str(message.get("content")) for message in sent[-1].messages) if sent else ""
-                found.append(
+                results.append(
                     Answered(
                         arm=name, set=question.set, id=question.id, question=question.text, expected=question.expected,
                         answer=answer, outcome=judge(answer, question.expected, question.former),
@@ -127,7 +127,7 @@ def answers(name: str, cases: Sequence[Case], tools: Tools, relay: Relay) -> lis
                     )
                 )  # fmt: skip
                 progress.advance(task)
-    return found
+    return results
 
 
 def right_of(sets: Mapping[str, ByArm]) -> dict[str, dict[str, float]]:
@@ -144,10 +144,10 @@ ByArm = dict[str, dict[str, Answered]]  # the answers to a set's questions, by a
 
 def by_set(answered: Sequence[Answered]) -> dict[str, ByArm]:
     """The answers by set, arm and id."""
-    found: dict[str, ByArm] = {}
-    for each in answered:
-        found.setdefault(each.set, {}).setdefault(each.arm, {})[each.id] = each
-    return found
+    sets: dict[str, ByArm] = {}
+    for answer in answered:
+        sets.setdefault(answer.set, {}).setdefault(answer.arm, {})[answer.id] = answer
+    return sets
 
 
 def table(title: str, sets: Mapping[str, ByArm], cell: Callable[[str, str], str], *, without: str = "") -> Table:

@@ -108,15 +108,15 @@ class Clock:
 
 def turns(case: Case) -> Iterator[tuple[str, list[Message], str]]:
     """The turns of a case: the thread, what the user said, and the answer, which some sets do not have."""
-    silent, said = Keeper().reply, list[Message]()
+    silent, spoken = Keeper().reply, list[Message]()
     for message in [*case.messages, None]:
-        ends = message is None or (said and message.session != said[0].session)
-        if said and (ends or (message is not None and message.role == "assistant")):
+        ends = message is None or (spoken and message.session != spoken[0].session)
+        if spoken and (ends or (message is not None and message.role == "assistant")):
             answers = message is not None and not ends
-            yield f"{case.name}-{said[0].session}", said, message.content if answers and message else silent
-            said = []
+            yield f"{case.name}-{spoken[0].session}", spoken, message.content if answers and message else silent
+            spoken = []
         if message is not None and message.role != "assistant":
-            said.append(message)
+            spoken.append(message)
 
 
 Talk = Callable[[str, str, str], None]  # a thread, what the user says, and what is answered
@@ -128,9 +128,9 @@ def told(case: Case, memory: Memory, clock: Clock, talk: Talk) -> None:
         clock.now = case.now
         memory.of(user=case.name).remember_many(drafts(case.messages))
     else:
-        for thread, said, reply in turns(case):
-            clock.now = said[0].at or case.now
-            talk(thread, "\n".join(message.content for message in said), reply)
+        for thread, messages, reply in turns(case):
+            clock.now = messages[0].at or case.now
+            talk(thread, "\n".join(message.content for message in messages), reply)
     clock.now = case.now
     if not memory.flush():
         raise SystemExit(f"some memories of {case.name} could not be embedded: see the log")
@@ -163,8 +163,8 @@ class Evidence(Nothing):
     def ask(self, case: Case, question: Asked) -> str:
         """The model's answer."""
         lines = "\n".join(self.lines(case, question))
-        given = f"Today is {case.now:%a %Y-%m-%d}.\nFrom earlier conversations:\n{lines}\n\n" if lines else ""
-        return str(self.tools.chat.invoke([("user", given + question.text)]).text)
+        context = f"Today is {case.now:%a %Y-%m-%d}.\nFrom earlier conversations:\n{lines}\n\n" if lines else ""
+        return str(self.tools.chat.invoke([("user", context + question.text)]).text)
 
 
 class EvidenceAndFormer(Evidence):
@@ -172,8 +172,8 @@ class EvidenceAndFormer(Evidence):
 
     def lines(self, case: Case, question: Asked) -> Sequence[str]:
         """Return the lines that are shown, oldest first."""
-        said = [line_of(each) for each in case.messages if each.role == "user"]
-        former = [line for line in said if judge(line, question.former) == RIGHT and line not in question.evidence]
+        spoken = [line_of(each) for each in case.messages if each.role == "user"]
+        former = [line for line in spoken if judge(line, question.former) == RIGHT and line not in question.evidence]
         return [*former, *question.evidence]
 
 
@@ -310,10 +310,10 @@ class McpClient:
 
     def ask(self, case: Case, question: Asked) -> str:  # noqa: ARG002 - it knows no case
         """The model's answer."""
-        [found] = self._call("recall", [{"query": question.text}])
+        [reply] = self._call("recall", [{"query": question.text}])
         call = {"name": "recall", "args": {"query": question.text}, "id": "call_1", "type": "tool_call"}
         messages = [
-            HumanMessage(question.text), AIMessage("", tool_calls=[call]), ToolMessage(found, tool_call_id="call_1"),
+            HumanMessage(question.text), AIMessage("", tool_calls=[call]), ToolMessage(reply, tool_call_id="call_1"),
         ]  # fmt: skip
         return str(self.chat.invoke(messages).text)
 
@@ -371,8 +371,8 @@ class LangGraphStore(Vectors):
 
     def ask(self, case: Case, question: Asked) -> str:
         """The model's answer."""
-        found = self._store.search(("memories", case.name), query=question.text)
-        info = "\n".join(each.value["data"] for each in found)
+        items = self._store.search(("memories", case.name), query=question.text)
+        info = "\n".join(each.value["data"] for each in items)
         system = f"You are a helpful assistant talking to the user. User info: {info}"
         return str(self.tools.chat.invoke([("system", system), ("user", question.text)]).text)
 

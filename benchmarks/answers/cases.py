@@ -83,16 +83,16 @@ def rows(name: str) -> list[dict[str, Any]]:
 def facts(now: datetime) -> Case:
     """Each fact in a thread of its own, in the midst of threads of small talk, within the last two months."""
     chance = random.Random(SEED)
-    told, talk = rows("facts.jsonl"), rows("small_talk.jsonl")
-    threads = [[(row["told"], row["reply"])] for row in told]
+    fact_rows, talk = rows("facts.jsonl"), rows("small_talk.jsonl")
+    threads = [[(row["told"], row["reply"])] for row in fact_rows]
     threads += [[(row["user"], row["assistant"]) for row in talk[at : at + 2]] for at in range(0, len(talk), 2)]
     order = chance.sample(range(len(threads)), len(threads))
     messages, evidence = [], {}
     for place, number in enumerate(order):
         at = now - timedelta(days=60) * (1 - place / len(order)) - timedelta(hours=1)
-        for turn, (said, reply) in enumerate(threads[number]):
+        for turn, (text, reply) in enumerate(threads[number]):
             time = at + timedelta(minutes=turn)
-            messages.append(Message(unit=f"{number}.{turn}", content=said, session=str(number), role="user", at=time))
+            messages.append(Message(unit=f"{number}.{turn}", content=text, session=str(number), role="user", at=time))
             evidence[number] = line_of(messages[-1])
             messages.append(
                 Message(unit=f"{number}.{turn}a", content=reply, session=str(number), role="assistant", at=time)
@@ -102,7 +102,7 @@ def facts(now: datetime) -> Case:
             set=FACTS, id=f"fact-{number}", text=row["question"], expected=tuple(row["answers"]),
             evidence=(evidence[number],),
         )
-        for number, row in enumerate(told)
+        for number, row in enumerate(fact_rows)
     ]  # fmt: skip
     asked += [
         Asked(set=FACTS + NOTHING, id=f"nothing-{number}", text=row["question"])
@@ -216,13 +216,13 @@ def limited(cases: Sequence[Case], most: int) -> list[Case]:
     """The cases with at most so many questions of each set, drawn evenly; without those that then have none."""
     by_set: dict[str, list[str]] = {}
     for case in cases:
-        for each in case.asked:
-            by_set.setdefault(each.set, []).append(each.id)
+        for question in case.asked:
+            by_set.setdefault(question.set, []).append(question.id)
     kept = {
         (name, id) for name, ids in by_set.items()
         for id in random.Random(SEED).sample(ids, min(most, len(ids)))
     }  # fmt: skip
-    return asking(cases, lambda each: (each.set, each.id) in kept)
+    return asking(cases, lambda question: (question.set, question.id) in kept)
 
 
 def asking(cases: Sequence[Case], holds: Callable[[Asked], bool]) -> list[Case]:
@@ -233,7 +233,7 @@ def asking(cases: Sequence[Case], holds: Callable[[Asked], bool]) -> list[Case]:
 
 def all_cases(*, locomo_path: Path | None, longmemeval_path: Path | None, now: datetime | None = None) -> list[Case]:
     """All cases that can be had."""
-    found = [facts(now or datetime.now(UTC)), *changed(), *technical()]
-    found += friends(locomo_path) if locomo_path else ()
-    found += haystacks(longmemeval_path) if longmemeval_path else ()
-    return found
+    cases = [facts(now or datetime.now(UTC)), *changed(), *technical()]
+    cases += friends(locomo_path) if locomo_path else ()
+    cases += haystacks(longmemeval_path) if longmemeval_path else ()
+    return cases

@@ -102,19 +102,19 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=JOBS, help="only these plugs")
     parser.add_argument("--show", action="store_true", help="print each answer that is not right")
     parser.add_argument("--cache", type=Path, default=Path("answers.cache"), help="keeps answers, and vectors beside")
-    given = parser.parse_args()
-    table = Table(title=f"jobs by {given.name}")
+    args = parser.parse_args()
+    table = Table(title=f"jobs by {args.name}")
     for column in ("plug", "calls", "parsed", "right", "without the plug", "seconds (median)"):
         table.add_column(column)
-    with home(None), Relay(given.model, given.cache) as relay:
+    with home(None), Relay(args.model, args.cache) as relay:
         os.environ["OLLAMA_HOST"] = relay.url
-        near = Nearest(CachedEmbedder(given.cache.with_suffix(".vectors")))
-        for name in given.only or JOBS:
+        near = Nearest(CachedEmbedder(args.cache.with_suffix(".vectors")))
+        for name in args.only or JOBS:
             job = JOBS[name]
-            plug, cases = job.resolve(f"ollama:{given.name}"), job.cases()
-            asked = random.Random(SEED).sample(cases, len(cases))[: given.limit]
+            plug, cases = job.resolve(f"ollama:{args.name}"), job.cases()
+            asked = random.Random(SEED).sample(cases, len(cases))[: args.limit]
             progress = track(asked, name, console=Console(stderr=True))
-            every = [one(job, plug, row, near, relay, show=given.show) for row in progress]
+            every = [one(job, plug, row, near, relay, show=args.show) for row in progress]
             tried = [each for each in every if each is not None]
             parsed, known = [each for each in tried if each.parsed], [e.without for e in tried if e.without is not None]
             table.add_row(
@@ -158,15 +158,15 @@ def _fitting(tags: Sequence[str], row: dict[str, Any]) -> float:
 
 def propose(propositioner: Any, row: dict[str, Any], _: Nearest) -> Right:
     """Right is the share of expected facts most of whose words stand in one of the answer."""
-    found = [words(fact) for fact in propositioner.facts(row["text"], speaker="The user")]
+    stated = [words(fact) for fact in propositioner.facts(row["text"], speaker="The user")]
     expected = [words(fact) for fact in row["facts"]]
-    return statistics.mean(any(len(each & fact) >= COVERED * len(each) for fact in found) for each in expected), None
+    return statistics.mean(any(len(each & fact) >= COVERED * len(each) for fact in stated) for each in expected), None
 
 
 def summarize(summarizer: Any, row: dict[str, Any], _: Nearest) -> Right:
     """Right when half of the words of a summary stand in the lines about a conversation of one message."""
-    found = " ".join(summarizer.lines([row["text"]])).casefold()
-    return float(sum(word.casefold() in found for word in row["gist"]) >= len(row["gist"]) / 2), None
+    summary = " ".join(summarizer.lines([row["text"]])).casefold()
+    return float(sum(word.casefold() in summary for word in row["gist"]) >= len(row["gist"]) / 2), None
 
 
 def judge(judge: Any, row: dict[str, Any], _: Nearest) -> Right:
@@ -190,15 +190,15 @@ def judge_of_ten(judge: Any, row: dict[str, Any], _: Nearest) -> Right:
     return tuple(float(_is_right(found, row)) for found in (named, acted))  # type: ignore[return-value]
 
 
-def _is_right(found: set[str], row: dict[str, Any]) -> bool:
-    return not found - row["replaced"] - row["open"] and bool(found & row["replaced"]) == bool(row["replaced"])
+def _is_right(chosen: set[str], row: dict[str, Any]) -> bool:
+    return not chosen - row["replaced"] - row["open"] and bool(chosen & row["replaced"]) == bool(row["replaced"])
 
 
 def contradiction(judge: Any, row: dict[str, Any], _: Nearest) -> Right:
     """Right when a summary that replaces another one contradicts it, and no other does; without, by the rules."""
     expected = row["relation"] == "replaces"
-    found = (judge(row["later"], row["earlier"]), by_rules(row["later"], row["earlier"]))
-    return tuple(float((why is not None) == expected) for why in found)  # type: ignore[return-value]
+    reasons = (judge(row["later"], row["earlier"]), by_rules(row["later"], row["earlier"]))
+    return tuple(float((why is not None) == expected) for why in reasons)  # type: ignore[return-value]
 
 
 def reader(reader: Any, row: dict[str, Any], near: Nearest) -> Right:
@@ -235,24 +235,26 @@ def of_worlds(file: str, *, changed: bool) -> Callable[[], list[dict[str, Any]]]
     """Messages of a file of worlds, each with the earlier ones that the job would show a judge."""
 
     def cases() -> list[dict[str, Any]]:
-        found = []
+        result = []
         for world in worlds.read(worlds.FILES[file]):
-            said = [text for _, text in world.said]
-            vectors = np.asarray(worlds.vectors(said))
+            texts = [text for _, text in world.said]
+            vectors = np.asarray(worlds.vectors(texts))
             cosines = vectors @ vectors.T
             last = {fact.then[-1] for fact in world.facts if bool(fact.former) == changed}
-            for newer in (at for at, text in enumerate(said) if text in last):
+            for newer in (at for at, text in enumerate(texts) if text in last):
                 near = [
-                    at for at in worlds._nearest(said, cosines[newer], newer) if at < newer and said[at] != said[newer]
+                    at
+                    for at in worlds._nearest(texts, cosines[newer], newer)
+                    if at < newer and texts[at] != texts[newer]
                 ]
                 is_replaced = {at: world.supersedes(at, newer) for at in near}
                 if near and any(is_replaced.values()) == changed:
-                    found.append({
+                    result.append({
                         "now": world.said[newer], "earlier": [world.said[at] for at in near],
-                        "replaced": {said[at] for at in near if is_replaced[at]},
-                        "open": {said[at] for at in near if is_replaced[at] is None},
+                        "replaced": {texts[at] for at in near if is_replaced[at]},
+                        "open": {texts[at] for at in near if is_replaced[at] is None},
                     })  # fmt: skip
-        return found
+        return result
 
     return cases
 

@@ -42,8 +42,8 @@ def judge(answer: str, expected: Sequence[str], former: Sequence[str] = ()) -> O
         former: Forms of a value that held before. An answer that names one of them first is wrong.
     """
     words = plain(answer)
-    found = [place for form in expected if (place := _place(form, words)) >= 0]
-    if found and not any(0 <= _place(form, words) < min(found) for form in former):
+    places = [place for form in expected if (place := _place(form, words)) >= 0]
+    if places and not any(0 <= _place(form, words) < min(places) for form in former):
         return RIGHT
     return UNKNOWN if any(phrase in words for phrase in _NOT_KNOWN) else WRONG
 

@@ -87,12 +87,12 @@ class Relay:
     def taken(self) -> list[Exchange]:
         """The exchanges since the last call."""
         with self._lock:
-            found, self._exchanges = self._exchanges, []
-        return found
+            exchanges, self._exchanges = self._exchanges, []
+        return exchanges
 
     def _answered(self, method: str, path: str, body: bytes) -> tuple[int, str, bytes]:
         drawn = _FENCE.search(body)
-        body = _FENCE.sub(lambda found: found[1] + _LETTERS, body)
+        body = _FENCE.sub(lambda match: match[1] + _LETTERS, body)
         key = hashlib.sha256(b"\0".join([method.encode(), path.encode(), body])).digest()
         with self._lock:
             row = self._file.execute("select kind, body from answers where key = ?", [key]).fetchone()

@@ -132,28 +132,28 @@ class _Reader:
                 self._said[-1][1].append("")
         elif line.startswith("# ") or line == "#":
             pass
-        elif found := _SESSION.fullmatch(line):
+        elif match := _SESSION.fullmatch(line):
             if self._header.keys() != {"kind", "half"}:
                 raise self._bad("a header with kind and half", line)
-            at = datetime.strptime(found[1], "%Y-%m-%d %H:%M").replace(tzinfo=UTC)
+            at = datetime.strptime(match[1], "%Y-%m-%d %H:%M").replace(tzinfo=UTC)
             if self._at is not None and at <= self._at:
                 raise self._bad("a session after the one before", line)
             self._at, self._session = at, self._session + 1
-        elif found := _QUESTIONS.fullmatch(line):
-            self._now = datetime.strptime(found[1], "%Y-%m-%d").replace(tzinfo=UTC)
+        elif match := _QUESTIONS.fullmatch(line):
+            self._now = datetime.strptime(match[1], "%Y-%m-%d").replace(tzinfo=UTC)
         elif self._at is None:
-            if not (found := _HEADER.fullmatch(line)):
+            if not (match := _HEADER.fullmatch(line)):
                 raise self._bad('"kind: …", "half: …" or "== DATE TIME"', line)
-            self._header[found[1]] = found[2]
+            self._header[match[1]] = match[2]
         elif self._now is None:
             self._say(line)
         else:
             self._ask(line)
 
     def _say(self, line: str) -> None:
-        if not (found := _SAID.fullmatch(line)):
+        if not (match := _SAID.fullmatch(line)):
             raise self._bad('"Name: words", "Name [label]: words", or two spaces before what goes on', line)
-        who, label, words = found.groups()
+        who, label, words = match.groups()
         if self._header["kind"] == TECHNICAL and who not in ("user", "assistant"):
             raise self._bad('"user" or "assistant"', who)
         if label is not None:
@@ -165,9 +165,9 @@ class _Reader:
         self._said.append((who, [words], str(self._session), self._at + timedelta(minutes=same)))
 
     def _ask(self, line: str) -> None:
-        if not (found := _ASKED.fullmatch(line)):
+        if not (match := _ASKED.fullmatch(line)):
             raise self._bad('"kind: question? -> label, label"', line)
-        kind, text, listed = found.groups()
+        kind, text, listed = match.groups()
         labels = [label.strip() for label in listed.split(",")]
         if kind not in KINDS:
             raise self._bad(f"a kind among {', '.join(KINDS)}", kind)

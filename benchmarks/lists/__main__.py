@@ -44,11 +44,11 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, help="a file that caches the model's vectors between runs")
     parser.add_argument("--home", type=Path, help="where the private server lives; a temporary folder unless given")
     parser.add_argument("--misses", action="store_true", help="also what of each list was not found")
-    given = parser.parse_args()
-    embedder = CachedEmbedder(given.cache, "minilm") if given.cache else None
-    with home(given.home):
-        for half, case in worlds(given.half):
-            Console(width=130).print(*measure(half, case, embedder, misses=given.misses))
+    args = parser.parse_args()
+    embedder = CachedEmbedder(args.cache, "minilm") if args.cache else None
+    with home(args.home):
+        for half, case in worlds(args.half):
+            Console(width=130).print(*measure(half, case, embedder, misses=args.misses))
         shutdown()
 
 
@@ -72,11 +72,11 @@ def measure(half: str, case: sets.Case, embedder: CachedEmbedder | None, *, miss
     for name, form in (("as it is", str), ("without the words that ask for a list", without_request)):
         rows = []
         for question in case.questions:
-            found = filled.memory.recall(form(question.text), hold=False)
+            result = filled.memory.recall(form(question.text), hold=False)
             gold = question.gold[sets.TURN]
-            rows.append(measured(gold, units(found)) | {"matters@10": matters(found, case) / 10})
+            rows.append(measured(gold, units(result)) | {"matters@10": matters(result, case) / 10})
             if misses and form is str:
-                there = {unit for hit in units(found) for unit in hit}
+                there = {unit for hit in units(result) for unit in hit}
                 yield f"{question.text} {rows[-1]['fraction@10']:.2f}"
                 yield from (f"    missed: {texts[unit][:100]}" for unit in sorted(gold - there))
         shown.add_row(name, *(_figure([row[measure] for row in rows]) for measure in MEASURES))
@@ -89,13 +89,13 @@ def without_request(question: str) -> str:
     return _ASKED.sub("", question, count=1) or question
 
 
-def matters(found: Recall, case: sets.Case) -> int:
+def matters(result: Recall, case: sets.Case) -> int:
     """Count the exchanges that the hits are of: what somebody said, with the reply."""
     matter, of = 0, dict[str, int]()
     for message in case.messages:
         matter += message.role == "user"
         of[message.unit] = matter
-    return len({of[hit[0]] for hit in units(found)})
+    return len({of[hit[0]] for hit in units(result)})
 
 
 def _figure(values: list[float]) -> str:

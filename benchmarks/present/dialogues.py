@@ -125,22 +125,22 @@ def _as_one(group: Sequence[Dialogue]) -> Dialogue:
     places = {(number, place): at for at, (_, number, place) in enumerate(order)}
     sessions = {key: at for at, key in enumerate(dict.fromkeys((n, group[n].said[p].session) for _, n, p in order), 1)}
     name = "+".join(each.id for each in group)
-    found = Dialogue(name, name)
+    joined = Dialogue(name, name)
     for _, number, place in order:
-        each = group[number].said[place]
-        found.said.append(replace(each, session=sessions[number, each.session]))
+        message = group[number].said[place]
+        joined.said.append(replace(message, session=sessions[number, message.session]))
     for number, dialogue in enumerate(group):
-        found.asked += [
+        joined.asked += [
             replace(each, gold=frozenset(places[number, place] for place in each.gold))
             for each in dialogue.asked
             if each.kind != PAST
         ]
-    return found
+    return joined
 
 
 def _read(part: str) -> Dialogue:
     name, *lines = part.strip().splitlines()
-    found, questions, session, at = Dialogue(name, name), list[tuple[str, str]](), 0, datetime(2000, 1, 1, tzinfo=UTC)
+    parsed, questions, session, at = Dialogue(name, name), list[tuple[str, str]](), 0, datetime(2000, 1, 1, tzinfo=UTC)
     for line in filter(None, map(str.strip, lines)):
         head, _, rest = line.partition(" ")
         if line.startswith("@"):
@@ -154,12 +154,12 @@ def _read(part: str) -> Dialogue:
             continue
         role, _, content = line.partition(": ")
         at += timedelta(minutes=2)
-        found.said.append(Said(role, content, session, at, mark))
+        parsed.said.append(Said(role, content, session, at, mark))
     for kind, text in questions:
-        found.asked.append(
-            Asked(text, kind, frozenset(place for place, each in enumerate(found.said) if each.mark == kind))
+        parsed.asked.append(
+            Asked(text, kind, frozenset(place for place, each in enumerate(parsed.said) if each.mark == kind))
         )
-    return found
+    return parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,18 +173,18 @@ class Topic:
 
 def topics() -> list[Topic]:
     """Read the topics of `templates.txt`."""
-    found = []
+    result = []
     for part in (HERE / "templates.txt").read_text("utf-8").split("\n== ")[1:]:
         name, values, *lines = part.strip().splitlines()
         parts = {mark: rest.split(" | ") for mark, _, rest in (line.partition(" ") for line in lines)}
-        found.append(Topic(name, values.removeprefix("values: ").split(", "), parts))
-    return found
+        result.append(Topic(name, values.removeprefix("values: ").split(", "), parts))
+    return result
 
 
-def made(*, each: int, seed: int = 7) -> Iterator[Dialogue]:
+def made(*, count: int, seed: int = 7) -> Iterator[Dialogue]:
     """So many dialogues for each topic, always the same for one seed."""
     known = topics()
-    for number in range(each):
+    for number in range(count):
         for topic in known:
             yield _make(topic, known, random.Random(f"{seed} {topic.name} {number}"), f"{topic.name}-{number}")
 
@@ -245,7 +245,7 @@ def _told(
     chance: random.Random,
     id: str,
 ) -> Dialogue:
-    found, at, seen = Dialogue(id, topic.name), datetime(2024, 1, 8, 9, tzinfo=UTC), set[str]()
+    dialogue, at, seen = Dialogue(id, topic.name), datetime(2024, 1, 8, 9, tzinfo=UTC), set[str]()
     for session, sentences in enumerate(filter(None, steps), 1):
         at += timedelta(days=chance.randint(4, 60), hours=chance.randint(-2, 9) if session > 1 else 0)
         for sentence, mark in sentences:
@@ -253,23 +253,23 @@ def _told(
                 continue
             seen.add(sentence)
             at += timedelta(minutes=chance.randint(1, 6))
-            found.said.append(Said("user", sentence, session, at, mark))
+            dialogue.said.append(Said("user", sentence, session, at, mark))
             reply = chance.choice(REPLIES)
-            said = next((value for value in values if value in sentence), None)
-            if said and mark and chance.random() < 0.35:
-                reply = chance.choice(ECHOES).format(v=said)
+            stated = next((value for value in values if value in sentence), None)
+            if stated and mark and chance.random() < 0.35:
+                reply = chance.choice(ECHOES).format(v=stated)
             at += timedelta(seconds=20)
-            found.said.append(Said("assistant", reply, session, at))
+            dialogue.said.append(Said("assistant", reply, session, at))
 
     def ask(kind: str, mark: str, text: str) -> None:
-        gold = frozenset(place for place, each in enumerate(found.said) if each.mark == mark)
-        found.asked.append(Asked(text, kind, gold))
+        gold = frozenset(place for place, each in enumerate(dialogue.said) if each.mark == mark)
+        dialogue.asked.append(Asked(text, kind, gold))
 
     ask(PRESENT, PRESENT, chance.choice(topic.parts["?"]).format(n=names[0]))
     ask(PAST, PAST, chance.choice(topic.parts["<"]).format(n=names[0]))
     for place, (other, _, name) in enumerate(constants, 1):
         ask(CONSTANT, f"{CONSTANT}{place}", chance.choice(other.parts["?"]).format(n=name))
-    return found
+    return dialogue
 
 
 def _filled(sentence: str, values: Sequence[str], name: str) -> str:

@@ -36,8 +36,8 @@ def main() -> None:
     parser.add_argument(
         "--seven-bits", action="store_true", help="weights that no processor's integer products overflow"
     )
-    given = parser.parse_args()
-    reader = trained(given.folder / f"{given.name}.pt")
+    args = parser.parse_args()
+    reader = trained(args.folder / f"{args.name}.pt")
     reader.positions = nn.Embedding.from_pretrained(reader.positions.weight[:LONGEST].clone())
     pairs = Pairs(obtain())
     tokens, parts = batch([pairs.of(ASKED, shown("user", None, each)) for each in SAID])
@@ -49,12 +49,12 @@ def main() -> None:
             opset_version=17, dynamo=False,
         )  # fmt: skip
         quantize_dynamic(
-            exact, small, weight_type=QuantType.QInt8, per_channel=True, reduce_range=given.seven_bits,
+            exact, small, weight_type=QuantType.QInt8, per_channel=True, reduce_range=args.seven_bits,
             op_types_to_quantize=["MatMul", "Gemm"],
         )  # fmt: skip
         model = onnx.load(small)
     words_stay_in(model, Tensors(obtain() / MATRICES))
-    path = given.folder / f"{given.name}.onnx"
+    path = args.folder / f"{args.name}.onnx"
     path.write_bytes(model.SerializeToString())
     with torch.no_grad():
         wanted = reader(tokens, parts).numpy()

@@ -40,8 +40,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--name", default="reader")
-    given = parser.parse_args()
-    path = given.folder / f"{given.name}.pt"
+    args = parser.parse_args()
+    path = args.folder / f"{args.name}.pt"
     reader = trained(path)
     known = Pairs(obtain())
     pairs = [*sayings(), *compared()]
@@ -68,19 +68,19 @@ def put(reader: Reader, output: int, line: Tensor) -> None:
 
 def compared() -> list[tuple[str, str, bool]]:
     """Return the pairs that jobs would compare: the newer message, the older one, and whether it is replaced."""
-    given = [
+    all_worlds = [
         *worlds.read(worlds.FILES["development"]),
         *worlds.of_dialogues(dialogues.by_others(held_out=False), kind="by others"),
         *worlds.of_dialogues(dialogues.written(), kind="written"),
     ]
-    found, _ = worlds.compare(given)
-    rows = [(each.text, each.older, each.right) for each in found]
+    pairs, _ = worlds.compare(all_worlds)
+    rows = [(each.text, each.older, each.right) for each in pairs]
     replaced, others = ([row for row in rows if row[2] is right] for right in (True, False))
     return [*replaced, *Random(1).sample(others, min(OTHERS, len(others)))]
 
 
 @torch.no_grad()
-def hidden(reader: Reader, given: Sequence[Tokens]) -> Tensor:
+def hidden(reader: Reader, pairs: Sequence[Tokens]) -> Tensor:
     """Return the inputs of the last layer, with the cosine and a 1 after them: (pairs, WIDTH + 2)."""
 
     def read(tokens: Tensor, parts: Tensor) -> Tensor:
@@ -88,7 +88,7 @@ def hidden(reader: Reader, given: Sequence[Tokens]) -> Tensor:
         values, cosine = reader.hidden(tokens, parts)
         return torch.cat([values, cosine, torch.ones_like(cosine)], -1)
 
-    return by_length(read, given, at_once=AT_ONCE)
+    return by_length(read, pairs, at_once=AT_ONCE)
 
 
 def fitted(values: Tensor, wanted: Tensor) -> Tensor:

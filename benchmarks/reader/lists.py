@@ -107,14 +107,14 @@ def near(*names: str) -> Iterator[Case]:
 
 def _small(row: Mapping[str, Any]) -> Case:
     at, messages = datetime.min.replace(tzinfo=UTC), list[Message]()
-    for place, said in enumerate(row["said"]):
-        day = datetime.fromisoformat(said["at"]).replace(tzinfo=UTC, hour=9)
+    for place, message in enumerate(row["said"]):
+        day = datetime.fromisoformat(message["at"]).replace(tzinfo=UTC, hour=9)
         at = max(at + timedelta(minutes=3), day)
-        person = said["who"] not in ("user", "assistant")
+        person = message["who"] not in ("user", "assistant")
         messages.append(
             Message(
-                unit=f"{row['id']}:{place}", content=said["text"], session=f"{row['id']}:{said['at']}",
-                role="user" if person else said["who"], name=said["who"] if person else None, at=at,
+                unit=f"{row['id']}:{place}", content=message["text"], session=f"{row['id']}:{message['at']}",
+                role="user" if person else message["who"], name=message["who"] if person else None, at=at,
             )
         )  # fmt: skip
 
@@ -165,9 +165,9 @@ def rows(case: Case, embedder: CachedEmbedder) -> Iterator[dict[str, Any]]:
 
 
 def _hit(hit: Hit, gold: frozenset[str], formerly: frozenset[str]) -> dict[str, Any]:
-    said, units = hit.mentions[0], {str(mention.metadata["unit"]) for mention in hit.mentions}
+    first, units = hit.mentions[0], {str(mention.metadata["unit"]) for mention in hit.mentions}
     return {
-        "passage": hit.passage, "who": said.name or said.role or "", "role": said.role, "at": said.at.isoformat(),
+        "passage": hit.passage, "who": first.name or first.role or "", "role": first.role, "at": first.at.isoformat(),
         "score": round(hit.score, 5), "relevance": round(hit.relevance, 4), "cosine": hit.match.cosine,
         "answers": bool(units & gold), "states": bool(units & (gold | formerly)),
     }  # fmt: skip
@@ -181,18 +181,18 @@ def main() -> None:
     parser.add_argument("--longmemeval", type=Path, metavar="PATH")
     parser.add_argument("--sets", nargs="+", metavar="NAME")
     parser.add_argument("--limit", type=int, help="cases of a set at most")
-    given = parser.parse_args()
-    given.folder.mkdir(parents=True, exist_ok=True)
-    known = sets(locomo_path=given.locomo, longmemeval_path=given.longmemeval)
+    args = parser.parse_args()
+    args.folder.mkdir(parents=True, exist_ok=True)
+    known = sets(locomo_path=args.locomo, longmemeval_path=args.longmemeval)
     with home(None):
-        embedder = CachedEmbedder(given.folder / "vectors.sqlite")
-        for name in given.sets or known:
-            path = given.folder / f"{name}.jsonl"
+        embedder = CachedEmbedder(args.folder / "vectors.sqlite")
+        for name in args.sets or known:
+            path = args.folder / f"{name}.jsonl"
             if path.exists():
                 continue
             cases = [
                 with_foreign(case, foreign(trained=known[name].trained))
-                for case in islice(known[name].cases(), given.limit)
+                for case in islice(known[name].cases(), args.limit)
             ]
             lines = [
                 json.dumps({"set": name, **row}, ensure_ascii=False)

@@ -115,18 +115,18 @@ def main() -> None:
     parser.add_argument(
         "--fit", action="store_true", help="print the constants that are best on " + ", ".join(FITTED_ON)
     )
-    given = parser.parse_args()
-    reader = Reader(obtain(), file=given.folder / f"{given.name}.onnx" if given.name else FILE)
-    if given.fit:
-        fit([row for name in FITTED_ON for row in unseen(given.folder / f"{name}.jsonl", reader, limit=given.limit)])
+    args = parser.parse_args()
+    reader = Reader(obtain(), file=args.folder / f"{args.name}.onnx" if args.name else FILE)
+    if args.fit:
+        fit([row for name in FITTED_ON for row in unseen(args.folder / f"{name}.jsonl", reader, limit=args.limit)])
         return
     sayings(reader)
     kinds(reader)
     speed(reader)
     judged: list[tuple[float, bool]] = []
-    for path in sorted(given.folder.glob("*.jsonl")):
+    for path in sorted(args.folder.glob("*.jsonl")):
         if "unseen" in path.stem or path.stem in ("LoCoMo", "LongMemEval", "facts"):
-            rows = unseen(path, reader, limit=given.limit)
+            rows = unseen(path, reader, limit=args.limit)
             report(path.stem, rows)
             if path.stem not in FITTED_ON:
                 judged += [
@@ -199,8 +199,10 @@ def sayings(reader: Reader) -> None:
     area = auc(logits[replaces].tolist(), logits[~replaces].tolist())
     print(f"AUC of {replaces.sum()} pairs that replace against {(~replaces).sum()}: {area:.3f}")
     for least in (0.5, 0.8, 0.9, 0.95):
-        said = 1 / (1 + np.exp(-logits)) >= least
-        print(f"from {least} on: {(said & replaces).sum()} of {replaces.sum()} found, {(said & ~replaces).sum()} false")
+        positive = 1 / (1 + np.exp(-logits)) >= least
+        print(
+            f"from {least} on: {(positive & replaces).sum()} of {replaces.sum()} found, {(positive & ~replaces).sum()} false"
+        )
 
 
 def kinds(reader: Reader) -> None:
@@ -216,9 +218,11 @@ def _kinds(reader: Reader, rows: Sequence[Row], some: Collection[str]) -> None:
         if kind not in some:
             continue
         holds, own = np.array([kind in row["kinds"] for row in rows]), logits[:, place]
-        said = own >= 0
-        found = f"{(said & holds).sum()} of {holds.sum()} found, {(said & ~holds).sum()} of {(~holds).sum()} false"
-        print(f"{kind}: AUC {auc(own[holds].tolist(), own[~holds].tolist()):.3f}; from 0.5 on {found}")
+        positive = own >= 0
+        counts = (
+            f"{(positive & holds).sum()} of {holds.sum()} found, {(positive & ~holds).sum()} of {(~holds).sum()} false"
+        )
+        print(f"{kind}: AUC {auc(own[holds].tolist(), own[~holds].tolist()):.3f}; from 0.5 on {counts}")
 
 
 def best_of(row: Row) -> float:
@@ -265,10 +269,10 @@ def report(name: str, rows: Sequence[Row]) -> None:
                 "cosine": lambda row: max(hit["cosine"] or 0.0 for hit in row["hits"][: reading.READ]),
             }
             areas = {how: auc([of(row) for row in answered], [of(row) for row in others]) for how, of in best.items()}
-            told = ", ".join(f"{how} {area:.3f}" for how, area in areas.items())
+            text = ", ".join(f"{how} {area:.3f}" for how, area in areas.items())
             doubted = sum(best_of(row) < CERTAIN for row in others)
             print(
-                f"| AUC against {kind} ({len(others)}), of which none has a hit of that relevance {doubted} | {told} |"
+                f"| AUC against {kind} ({len(others)}), of which none has a hit of that relevance {doubted} | {text} |"
             )
 
 

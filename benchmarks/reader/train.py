@@ -42,12 +42,12 @@ WARM = 40  # steps until the full rate
 def read(folder: Path) -> list[dict[str, Any]]:
     """The questions of all sets that are trained on."""
     trained = [name for name, each in sets(locomo_path=None, longmemeval_path=None).items() if each.trained]
-    found = []
+    rows = []
     for name in trained:
         path = folder / f"{name}.jsonl"
         if path.exists():
-            found += [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    return [row for row in found if row["hits"] and not (row["set"] == "facts" and is_held_out(row["case"]))]
+            rows += [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    return [row for row in rows if row["hits"] and not (row["set"] == "facts" and is_held_out(row["case"]))]
 
 
 def sayings() -> list[tuple[str, str, bool]]:
@@ -121,43 +121,43 @@ def main() -> None:
     parser.add_argument("--start", type=Path, help="weights to go on from")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    torch.set_num_threads(given.threads)
-    torch.manual_seed(given.seed)
-    chance, pairs = Random(given.seed), Pairs(obtain())
-    reader = fresh(given.layers)
-    if given.start:
-        reader.load_state_dict(torch.load(given.start))
-    for part in (reader.words, reader.positions, reader.norm, *reader.layers[: given.frozen]):
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(args.seed)
+    chance, pairs = Random(args.seed), Pairs(obtain())
+    reader = fresh(args.layers)
+    if args.start:
+        reader.load_state_dict(torch.load(args.start))
+    for part in (reader.words, reader.positions, reader.norm, *reader.layers[: args.frozen]):
         part.requires_grad_(requires_grad=False)
     reader.kind.requires_grad_(requires_grad=False)
     head = [*reader.found.parameters(), reader.slope, reader.offset]
-    trunk = [each for layer in reader.layers[given.frozen :] for each in layer.parameters()]
+    trunk = [each for layer in reader.layers[args.frozen :] for each in layer.parameters()]
     optimizer = torch.optim.AdamW(
-        [{"params": trunk, "peak": given.rate}, {"params": head, "peak": 8 * given.rate}],
+        [{"params": trunk, "peak": args.rate}, {"params": head, "peak": 8 * args.rate}],
         weight_decay=0.01,
         betas=(0.9, 0.98),
     )
-    pool = read(given.folder)
+    pool = read(args.folder)
     watched, pool = pool[::HELD_BACK], [row for at, row in enumerate(pool) if at % HELD_BACK]
     print(f"{len(pool)} questions: {dict(Counter(row['set'] for row in pool))}", flush=True)
     began, step, seen, mean = time.monotonic(), 0, 0, math.nan
     queue, known_sayings, known_kinds = drawn(pool, chance), sayings(), kinds()
-    while (share := (time.monotonic() - began) / given.seconds) < 1:
+    while (share := (time.monotonic() - began) / args.seconds) < 1:
         for group in optimizer.param_groups:
             group["lr"] = group["peak"] * min(1.0, (step + 1) / WARM) * max(0.02, 1 - share)
-        some = [next(queue) for _ in range(given.questions)]
+        some = [next(queue) for _ in range(args.questions)]
         lists = [candidates(row, chance) for row in some]
         lists = [nameless(hits) if chance.random() < NAMELESS else hits for hits in lists]
         read_pairs = [
             pairs.of(row["question"], of_hit(hit)) for row, hits in zip(some, lists, strict=True) for hit in hits
         ]
-        pairs_of_sayings = chance.sample(known_sayings, given.sayings)
+        pairs_of_sayings = chance.sample(known_sayings, args.sayings)
         read_pairs += [pairs.of_messages(newer, older) for newer, older, _ in pairs_of_sayings]
-        of_kinds = chance.sample(known_kinds, given.kinds)
+        of_kinds = chance.sample(known_kinds, args.kinds)
         read_pairs += [pairs.of_message(text) for text, _ in of_kinds]
         of_lists, of_sayings, of_single = by_length(reader, read_pairs, at_once=AT_ONCE).split(
-            [sum(map(len, lists)), given.sayings, given.kinds]
+            [sum(map(len, lists)), args.sayings, args.kinds]
         )
         replaced = torch.tensor([float(replaces) for *_, replaces in pairs_of_sayings])
         loss = (
@@ -175,15 +175,15 @@ def main() -> None:
         mean = loss.item() if math.isnan(mean) else 0.98 * mean + 0.02 * loss.item()
         if step % 50 == 0:
             spent = time.monotonic() - began
-            passes = step * given.questions / len(pool)
+            passes = step * args.questions / len(pool)
             print(
                 f"{spent:.0f} s, step {step}, {passes:.2f} passes, {seen / spent:.0f} pairs/s, loss {mean:.3f}",
                 flush=True,
             )
         if step % 400 == 0:
-            torch.save(reader.state_dict(), given.folder / f"{given.name}.pt")
+            torch.save(reader.state_dict(), args.folder / f"{args.name}.pt")
             print(watch(reader, watched[::WATCHED], pairs), flush=True)
-    torch.save(reader.state_dict(), given.folder / f"{given.name}.pt")
+    torch.save(reader.state_dict(), args.folder / f"{args.name}.pt")
     print("done:", watch(reader, watched, pairs))
 
 
@@ -200,8 +200,8 @@ def watch(reader: Reader, rows: Sequence[dict[str, Any]], pairs: Pairs, *, first
             count += 1
             by_recall += hits[0]["states"]
             by_reader += hits[int(scores.argmax())]["states"]
-    found = f"recall {by_recall / count:.3f}, reader {by_reader / count:.3f}"
-    return f"{count} questions held back, the first states the answer: {found}"
+    shares = f"recall {by_recall / count:.3f}, reader {by_reader / count:.3f}"
+    return f"{count} questions held back, the first states the answer: {shares}"
 
 
 if __name__ == "__main__":

@@ -41,8 +41,8 @@ def main() -> None:
                     begun = time.perf_counter()
                     memory.recall(question, hold=False)
                     times[name].append((time.perf_counter() - begun) * 1e3)
-        for name, found in times.items():
-            print(f"| {name} | {statistics.median(found):.1f} | {sorted(found)[int(0.95 * len(found))]:.1f} |")
+        for name, taken in times.items():
+            print(f"| {name} | {statistics.median(taken):.1f} | {sorted(taken)[int(0.95 * len(taken))]:.1f} |")
 
 
 if __name__ == "__main__":

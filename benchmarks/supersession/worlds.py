@@ -78,18 +78,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--recall", action="store_true", help="remember the worlds and ask for what holds now")
     parser.add_argument("--wrong", action="store_true", help="print the pairs that are judged wrong")
-    given = parser.parse_args()
-    if given.recall:
+    args = parser.parse_args()
+    if args.recall:
         print(recalled("held-out"))
         shutdown()
         return
     fifth = of_dialogues(dialogues.by_others(held_out=True), kind="held out")
     for title, unknown in {"held-out worlds": read(FILES["held-out"]), "dialogues by a fifth author": fifth}.items():
-        found, missed = compare(list(unknown))
-        confidences = embedded_reader().replaced([(each.text, each.older) for each in found])
-        print(table(title, found, confidences, missed))
-        if given.wrong:
-            wrong(found, confidences)
+        pairs, missed = compare(list(unknown))
+        confidences = embedded_reader().replaced([(each.text, each.older) for each in pairs])
+        print(table(title, pairs, confidences, missed))
+        if args.wrong:
+            wrong(pairs, confidences)
 
 
 def facts(path: Path) -> Iterator[tuple[str, list[Fact]]]:
@@ -102,34 +102,34 @@ def facts(path: Path) -> Iterator[tuple[str, list[Fact]]]:
 def _fact(id: str, line: str) -> Fact:
     head, first, then, question, answer, *former = line.split(" | ")
     kind = "changed" if head.startswith("C ") else head.split()[2]
-    said = tuple(first.split(" // ")), tuple(then.split(" // "))
-    return Fact(id, kind, *said, question, answer, former[0] if former else None)
+    texts = tuple(first.split(" // ")), tuple(then.split(" // "))
+    return Fact(id, kind, *texts, question, answer, former[0] if former else None)
 
 
 def read(path: Path) -> Iterator[World]:
     """The worlds of a file: the messages of each person in an order that is drawn, what is said first before what is said then."""
     for name, known in facts(path):
-        chance, told = random.Random(name), list[tuple[float, int, str, str, bool]]()
+        chance, drawn = random.Random(name), list[tuple[float, int, str, str, bool]]()
         for fact in known:
             first = chance.uniform(0, 0.75 * DAYS)
             days = first, chance.uniform(first + 10, DAYS)
             for later, (day, texts) in enumerate(zip(days, (fact.first, fact.then), strict=True)):
-                told += [(day, at, text, fact.id, bool(later)) for at, text in enumerate(texts)]
-        told.sort()
+                drawn += [(day, at, text, fact.id, bool(later)) for at, text in enumerate(texts)]
+        drawn.sort()
         changed = {fact.id for fact in known if fact.former}
 
         def supersedes(
             older: int,
             newer: int,
-            told: Sequence[tuple[float, int, str, str, bool]] = told,
+            drawn: Sequence[tuple[float, int, str, str, bool]] = drawn,
             changed: set[str] = changed,
         ) -> bool | None:
-            one, other = told[older], told[newer]
+            one, other = drawn[older], drawn[newer]
             if one[3] != other[3] or one[3] not in changed:
                 return False
             return True if other[4] and not one[4] else None
 
-        yield World(name, [(day + at / 1440, text) for day, at, text, _, _ in told], supersedes, known)
+        yield World(name, [(day + at / 1440, text) for day, at, text, _, _ in drawn], supersedes, known)
 
 
 def as_case(world: World) -> Case:
@@ -149,11 +149,11 @@ def as_case(world: World) -> Case:
     return Case(name=world.name, messages=messages, questions=questions, now=BEGAN + timedelta(days=DAYS + 3))
 
 
-def of_dialogues(given: Iterator[dialogues.Dialogue], *, kind: str) -> Iterator[World]:
+def of_dialogues(conversations: Iterator[dialogues.Dialogue], *, kind: str) -> Iterator[World]:
     """Yield the user's messages of dialogues, each as a world with one fact that changes."""
-    for each in given:
-        said = [one for one in each.said if one.role == "user"]
-        marks = [one.mark or "" for one in said]
+    for dialogue in conversations:
+        turns = [one for one in dialogue.said if one.role == "user"]
+        marks = [one.mark or "" for one in turns]
 
         def supersedes(older: int, newer: int, marks: Sequence[str] = marks) -> bool | None:
             if (marks[older], marks[newer]) == (dialogues.PAST, dialogues.PRESENT):
@@ -161,32 +161,34 @@ def of_dialogues(given: Iterator[dialogues.Dialogue], *, kind: str) -> Iterator[
             matter = (dialogues.PAST, dialogues.PRESENT)
             return None if marks[older] in matter and marks[newer] in matter else False
 
-        yield World(f"dialogue {kind} {each.id}", [(float(at), one.content) for at, one in enumerate(said)], supersedes)
+        yield World(
+            f"dialogue {kind} {dialogue.id}", [(float(at), one.content) for at, one in enumerate(turns)], supersedes
+        )
 
 
 def compare(worlds: Sequence[World]) -> tuple[list[Compared], int]:
     """Each message with its candidates, and how many of what it supersedes are not among these."""
     texts = list(dict.fromkeys(text for world in worlds for _, text in world.said))
     rows = dict(zip(texts, vectors(texts), strict=True))
-    found, missed = list[Compared](), 0
+    pairs, missed = list[Compared](), 0
     for world in worlds:
-        said = [text for _, text in world.said]
-        near = np.array([rows[text] for text in said])
+        messages = [text for _, text in world.said]
+        near = np.array([rows[text] for text in messages])
         cosines = near @ near.T
-        for newer, text in enumerate(said):
-            nearest = _nearest(said, cosines[newer], newer)
-            older = [at for at in nearest if at < newer and said[at] != text]
+        for newer, text in enumerate(messages):
+            nearest = _nearest(messages, cosines[newer], newer)
+            older = [at for at in nearest if at < newer and messages[at] != text]
             missed += sum(world.supersedes(at, newer) is True for at in range(newer) if at not in older)
             judged = ((at, world.supersedes(at, newer)) for at in older)
-            found += [Compared(said[at], text, right) for at, right in judged if right is not None]
-    return found, missed
+            pairs += [Compared(messages[at], text, right) for at, right in judged if right is not None]
+    return pairs, missed
 
 
-def _nearest(said: Sequence[str], cosines: Floats, of: int) -> list[int]:
+def _nearest(messages: Sequence[str], cosines: Floats, of: int) -> list[int]:
     """The places of the messages that the job compares with one: the nearest by vector and by words, as many of both together."""
-    tokens = [set(_words(text)) for text in said]
+    tokens = [set(_words(text)) for text in messages]
     counts = Counter(word for each in tokens for word in each)
-    weights = {word: np.log(1 + (len(said) - n + 0.5) / (n + 0.5)) for word, n in counts.items()}
+    weights = {word: np.log(1 + (len(messages) - n + 0.5) / (n + 0.5)) for word, n in counts.items()}
     by_words = np.array([sum(weights[word] for word in tokens[of] & each) / (10 + len(each)) for each in tokens])
     places: dict[int, int] = {}
     for scores in (cosines, by_words):
@@ -208,14 +210,14 @@ def _model() -> MiniLM:
 def vectors(texts: Sequence[str]) -> NDArray[np.float64]:
     """The vectors of texts, each of length 1."""
     parts = [np.array(_model().embed_documents(list(texts[at : at + 64]))) for at in range(0, len(texts), 64)]
-    found = np.concatenate(parts).astype(np.float64)
-    lengths: NDArray[np.float64] = np.linalg.norm(found, axis=1, keepdims=True)
-    return found / lengths
+    stacked = np.concatenate(parts).astype(np.float64)
+    lengths: NDArray[np.float64] = np.linalg.norm(stacked, axis=1, keepdims=True)
+    return stacked / lengths
 
 
-def table(title: str, given: Sequence[Compared], confidences: Sequence[float], missed: int = 0) -> str:
+def table(title: str, pairs: Sequence[Compared], confidences: Sequence[float], missed: int = 0) -> str:
     """Return a table of how many changes are found, and how many of the edges are right, from each confidence on."""
-    right = np.array([each.right for each in given])
+    right = np.array([each.right for each in pairs])
     changes = int(right.sum()) + missed
     lines = [
         f"\n{title}: {changes} pairs that supersede, {missed} not compared",
@@ -224,9 +226,9 @@ def table(title: str, given: Sequence[Compared], confidences: Sequence[float], m
         "|---|---|---|",
     ]
     for least in (0.5, 0.7, 0.8, 0.9, THRESHOLD, 0.98, 0.99):
-        said = np.array(confidences) >= least
-        hits = int(right[said].sum())
-        lines.append(f"| {least:.2f} | {_share(hits, int(said.sum()))} | {_share(hits, changes)} |")
+        judged = np.array(confidences) >= least
+        hits = int(right[judged].sum())
+        lines.append(f"| {least:.2f} | {_share(hits, int(judged.sum()))} | {_share(hits, changes)} |")
     return "\n".join(lines)
 
 
@@ -243,11 +245,13 @@ def _share(hits: int, of: int) -> str:
     return f"{hits} of {of}, {hits / max(1, of):.3f} ({low:.3f} to {high:.3f})"
 
 
-def wrong(given: Sequence[Compared], confidences: Sequence[float]) -> None:
+def wrong(pairs: Sequence[Compared], confidences: Sequence[float]) -> None:
     """Print what is found and wrong, and what is missed."""
-    for each, confidence in sorted(zip(given, confidences, strict=True), key=lambda pair: -pair[1]):
-        if each.right != (confidence >= THRESHOLD) and (each.right or confidence >= 0.5):
-            print(f"{confidence:.2f} {'missed' if each.right else 'wrong '} {each.older[:90]} => {each.text[:110]}")
+    for compared, confidence in sorted(zip(pairs, confidences, strict=True), key=lambda pair: -pair[1]):
+        if compared.right != (confidence >= THRESHOLD) and (compared.right or confidence >= 0.5):
+            print(
+                f"{confidence:.2f} {'missed' if compared.right else 'wrong '} {compared.older[:90]} => {compared.text[:110]}"
+            )
 
 
 def recalled(name: str) -> str:

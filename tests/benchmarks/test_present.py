@@ -12,7 +12,7 @@ from htm_core.rules.text.present_questions import asks_the_present
 
 @pytest.fixture(scope="module")
 def dialogues() -> list[Dialogue]:
-    return [*written(), *made(each=2)]
+    return [*written(), *made(count=2)]
 
 
 def test_each_question_is_answered_by_a_message_of_its_kind_that_a_user_said(dialogues: list[Dialogue]) -> None:
@@ -71,7 +71,7 @@ def test_questions_about_the_past_are_told_from_those_about_the_present(dialogue
 
 
 def test_dialogues_that_are_made_are_the_same_for_one_seed_and_others_for_another() -> None:
-    one, same, other = (next(made(each=1, seed=seed)).said for seed in (1, 1, 2))
+    one, same, other = (next(made(count=1, seed=seed)).said for seed in (1, 1, 2))
     assert one == same != other
 
 
