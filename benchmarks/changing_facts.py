@@ -93,9 +93,9 @@ def as_rows(dialogue: dialogues.Dialogue) -> Iterator[dict[str, Any]]:
     """The first question for the present value of a dialogue, as a row of a file."""
     messages = [
         {"at": each.at.isoformat(), "session": str(each.session), "role": each.role, "content": each.content}
-        for each in dialogue.said
+        for each in dialogue.messages
     ]
-    former = [place for place, each in enumerate(dialogue.said) if each.mark == dialogues.PAST]
+    former = [place for place, each in enumerate(dialogue.messages) if each.mark == dialogues.PAST]
     asked = next(each for each in dialogue.asked if each.kind == dialogues.PRESENT)
     yield {
         "id": dialogue.id,

@@ -1,4 +1,4 @@
-"""Cost of a second unique index, and of a policy for GIN: docs/why/nodes-and-mentions.md and docs/why/nodes-and-mentions.md.
+"""Cost of a second unique index, and of a policy for GIN: docs/why/nodes-and-mentions.md and docs/why/walls.md.
 
 python -m benchmarks.keys_and_walls
 """

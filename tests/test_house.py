@@ -199,6 +199,33 @@ def test_no_module_is_named_for_nothing() -> None:
     assert [str(path) for path in MODULES if path.stem in BANNED] == []
 
 
+def test_docstrings_are_statements() -> None:
+    asks = ("What", "Whether", "How", "Which")
+    found = [
+        place(path, getattr(node, "lineno", 1))
+        for path in MODULES
+        for node in nodes(path)
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+        and (ast.get_docstring(node) or "").startswith(asks)
+    ]
+    assert found == []
+
+
+def test_names_say_what_they_hold() -> None:
+    """A variable, parameter or field is called by its content; in a comprehension, which ends with its line, any name will do."""
+    vague = {"each", "found", "told", "said", "given"}
+    named = []
+    for path in MODULES:
+        short_lived = {
+            id(name) for node in nodes(path) if isinstance(node, ast.comprehension) for name in ast.walk(node.target)
+        }
+        for node in nodes(path):
+            is_assigned = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in short_lived
+            if (is_assigned and node.id in vague) or (isinstance(node, ast.arg) and node.arg in vague):
+                named.append(place(path, node.lineno))
+    assert named == []
+
+
 def test_every_verb_is_awaitable() -> None:
     """Each public method of Memory, Log and Collection has its twin."""
     twins = (

@@ -120,7 +120,7 @@ def changed() -> Iterator[Case]:
         gold = {each.text: each.gold for each in dialogue.asked}
         messages = [
             Message(unit=str(place), content=each.content, session=str(each.session), role=each.role, at=each.at)
-            for place, each in enumerate(dialogue.said)
+            for place, each in enumerate(dialogue.messages)
         ]
         asked = [
             Asked(

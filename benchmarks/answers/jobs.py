@@ -237,7 +237,7 @@ def of_worlds(file: str, *, changed: bool) -> Callable[[], list[dict[str, Any]]]
     def cases() -> list[dict[str, Any]]:
         result = []
         for world in worlds.read(worlds.FILES[file]):
-            texts = [text for _, text in world.said]
+            texts = [text for _, text in world.messages]
             vectors = np.asarray(worlds.vectors(texts))
             cosines = vectors @ vectors.T
             last = {fact.then[-1] for fact in world.facts if bool(fact.former) == changed}
@@ -250,7 +250,7 @@ def of_worlds(file: str, *, changed: bool) -> Callable[[], list[dict[str, Any]]]
                 is_replaced = {at: world.supersedes(at, newer) for at in near}
                 if near and any(is_replaced.values()) == changed:
                     result.append({
-                        "now": world.said[newer], "earlier": [world.said[at] for at in near],
+                        "now": world.messages[newer], "earlier": [world.messages[at] for at in near],
                         "replaced": {texts[at] for at in near if is_replaced[at]},
                         "open": {texts[at] for at in near if is_replaced[at] is None},
                     })  # fmt: skip

@@ -74,13 +74,13 @@ class Dialogue:
 
     id: str
     topic: str
-    said: list[Said] = field(default_factory=list)
+    messages: list[Said] = field(default_factory=list)
     asked: list[Asked] = field(default_factory=list)
 
     @property
     def now(self) -> datetime:
         """When it is asked."""
-        return self.said[-1].at + timedelta(days=3)
+        return self.messages[-1].at + timedelta(days=3)
 
 
 def written(paths: Sequence[Path] = ()) -> Iterator[Dialogue]:
@@ -120,15 +120,15 @@ def _first_word(dialogue: Dialogue) -> str:
 def _as_one(group: Sequence[Dialogue]) -> Dialogue:
     """The messages of all in the order of their times, each with its session, and the questions for what holds now."""
     order = sorted(
-        ((each.at, number, place) for number, dialogue in enumerate(group) for place, each in enumerate(dialogue.said))
+        ((each.at, number, place) for number, dialogue in enumerate(group) for place, each in enumerate(dialogue.messages))
     )
     places = {(number, place): at for at, (_, number, place) in enumerate(order)}
-    sessions = {key: at for at, key in enumerate(dict.fromkeys((n, group[n].said[p].session) for _, n, p in order), 1)}
+    sessions = {key: at for at, key in enumerate(dict.fromkeys((n, group[n].messages[p].session) for _, n, p in order), 1)}
     name = "+".join(each.id for each in group)
     joined = Dialogue(name, name)
     for _, number, place in order:
-        message = group[number].said[place]
-        joined.said.append(replace(message, session=sessions[number, message.session]))
+        message = group[number].messages[place]
+        joined.messages.append(replace(message, session=sessions[number, message.session]))
     for number, dialogue in enumerate(group):
         joined.asked += [
             replace(each, gold=frozenset(places[number, place] for place in each.gold))
@@ -154,10 +154,10 @@ def _read(part: str) -> Dialogue:
             continue
         role, _, content = line.partition(": ")
         at += timedelta(minutes=2)
-        parsed.said.append(Said(role, content, session, at, mark))
+        parsed.messages.append(Said(role, content, session, at, mark))
     for kind, text in questions:
         parsed.asked.append(
-            Asked(text, kind, frozenset(place for place, each in enumerate(parsed.said) if each.mark == kind))
+            Asked(text, kind, frozenset(place for place, each in enumerate(parsed.messages) if each.mark == kind))
         )
     return parsed
 
@@ -253,16 +253,16 @@ def _told(
                 continue
             seen.add(sentence)
             at += timedelta(minutes=chance.randint(1, 6))
-            dialogue.said.append(Said("user", sentence, session, at, mark))
+            dialogue.messages.append(Said("user", sentence, session, at, mark))
             reply = chance.choice(REPLIES)
             stated = next((value for value in values if value in sentence), None)
             if stated and mark and chance.random() < 0.35:
                 reply = chance.choice(ECHOES).format(v=stated)
             at += timedelta(seconds=20)
-            dialogue.said.append(Said("assistant", reply, session, at))
+            dialogue.messages.append(Said("assistant", reply, session, at))
 
     def ask(kind: str, mark: str, text: str) -> None:
-        gold = frozenset(place for place, each in enumerate(dialogue.said) if each.mark == mark)
+        gold = frozenset(place for place, each in enumerate(dialogue.messages) if each.mark == mark)
         dialogue.asked.append(Asked(text, kind, gold))
 
     ask(PRESENT, PRESENT, chance.choice(topic.parts["?"]).format(n=names[0]))
@@ -281,7 +281,7 @@ def as_case(dialogue: Dialogue) -> Case:
     """A dialogue as a case of the retrieval benchmarks; the units are the places of its messages."""
     messages = [
         Message(unit=str(place), content=each.content, session=str(each.session), role=each.role, at=each.at)
-        for place, each in enumerate(dialogue.said)
+        for place, each in enumerate(dialogue.messages)
     ]
     questions = [
         Question(

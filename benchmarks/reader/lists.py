@@ -94,7 +94,7 @@ def changing(dialogue: dialogues.Dialogue) -> Case:
     questions = []
     for question in case.questions:
         other = changed.get(question.kind, "")
-        units = frozenset(str(place) for place, each in enumerate(dialogue.said) if each.mark == other)
+        units = frozenset(str(place) for place, each in enumerate(dialogue.messages) if each.mark == other)
         questions.append(replace(question, gold={**question.gold, FORMERLY: units}))
     return replace(case, questions=questions)
 

@@ -59,7 +59,7 @@ class World:
     """The messages of one person in their order, and which of them supersedes which: True, False, or None where that is open."""
 
     name: str
-    said: Sequence[tuple[float, str]]  # the day and the text
+    messages: Sequence[tuple[float, str]]  # the day and the text
     supersedes: Callable[[int, int], bool | None]  # of the places of an older and a newer message
     facts: Sequence[Fact] = ()
 
@@ -136,7 +136,7 @@ def as_case(world: World) -> Case:
     """A world as a case of the retrieval benchmarks: every message in a session of its own, and of each fact what holds now."""
     messages = [
         Message(unit=str(place), content=text, session=str(place), role="user", at=BEGAN + timedelta(days=day))
-        for place, (day, text) in enumerate(world.said)
+        for place, (day, text) in enumerate(world.messages)
     ]
     questions = []
     for fact in world.facts:
@@ -152,7 +152,7 @@ def as_case(world: World) -> Case:
 def of_dialogues(conversations: Iterator[dialogues.Dialogue], *, kind: str) -> Iterator[World]:
     """Yield the user's messages of dialogues, each as a world with one fact that changes."""
     for dialogue in conversations:
-        turns = [one for one in dialogue.said if one.role == "user"]
+        turns = [one for one in dialogue.messages if one.role == "user"]
         marks = [one.mark or "" for one in turns]
 
         def supersedes(older: int, newer: int, marks: Sequence[str] = marks) -> bool | None:
@@ -168,11 +168,11 @@ def of_dialogues(conversations: Iterator[dialogues.Dialogue], *, kind: str) -> I
 
 def compare(worlds: Sequence[World]) -> tuple[list[Compared], int]:
     """Each message with its candidates, and how many of what it supersedes are not among these."""
-    texts = list(dict.fromkeys(text for world in worlds for _, text in world.said))
+    texts = list(dict.fromkeys(text for world in worlds for _, text in world.messages))
     rows = dict(zip(texts, vectors(texts), strict=True))
     pairs, missed = list[Compared](), 0
     for world in worlds:
-        messages = [text for _, text in world.said]
+        messages = [text for _, text in world.messages]
         near = np.array([rows[text] for text in messages])
         cosines = near @ near.T
         for newer, text in enumerate(messages):
@@ -264,7 +264,7 @@ def recalled(name: str) -> str:
         for edges, threshold in (("with edges", THRESHOLD), ("without", None)):
             settings = Settings(supersession=threshold)
             with Memory("worlds", tenant=f"w{secrets.token_hex(6)}", user=world.name, settings=settings) as memory:
-                for day, text in world.said:
+                for day, text in world.messages:
                     at = datetime(2025, 1, 6, 9, tzinfo=UTC) + timedelta(days=day)
                     memory.remember(text, role="user", session=f"{int(day)}", at=at)
                 memory.flush()

@@ -21,7 +21,7 @@ def test_each_question_is_answered_by_a_message_of_its_kind_that_a_user_said(dia
         assert {each.kind for each in dialogue.asked} >= {PRESENT, CONSTANT}
         for question in dialogue.asked:
             assert question.gold, (dialogue.id, question.text)
-            assert {dialogue.said[place].role for place in question.gold} == {"user"}
+            assert {dialogue.messages[place].role for place in question.gold} == {"user"}
 
 
 def test_dialogues_of_other_authors_have_messages_that_answer_and_none_of_the_fifth_is_among_those_that_are_grown_on() -> (
@@ -32,9 +32,9 @@ def test_dialogues_of_other_authors_have_messages_that_answer_and_none_of_the_fi
     assert len(unknown) > 140
     for dialogue in (*known, *unknown):
         for question in dialogue.asked:
-            assert {dialogue.said[place].role for place in question.gold} == {"user"}, (dialogue.id, question.text)
-    said = {tuple(each.content for each in dialogue.said) for dialogue in known}
-    assert not said & {tuple(each.content for each in dialogue.said) for dialogue in unknown}
+            assert {dialogue.messages[place].role for place in question.gold} == {"user"}, (dialogue.id, question.text)
+    said = {tuple(each.content for each in dialogue.messages) for dialogue in known}
+    assert not said & {tuple(each.content for each in dialogue.messages) for dialogue in unknown}
 
 
 def test_dialogues_in_one_memory_keep_their_messages_in_order_and_what_answers_their_questions() -> None:
@@ -57,9 +57,9 @@ def test_dialogues_in_one_memory_keep_their_messages_in_order_and_what_answers_t
 
 def test_the_present_value_is_said_after_every_former_one(dialogues: list[Dialogue]) -> None:
     for dialogue in dialogues:
-        present, former = ([each.at for each in dialogue.said if each.mark == mark] for mark in (PRESENT, PAST))
+        present, former = ([each.at for each in dialogue.messages if each.mark == mark] for mark in (PRESENT, PAST))
         assert max(former) < min(present), dialogue.id
-        times = [each.at for each in dialogue.said]
+        times = [each.at for each in dialogue.messages]
         assert times == sorted(times), dialogue.id
 
 
@@ -88,7 +88,7 @@ def test_a_file_is_read_with_its_marks_its_sessions_and_its_questions(tmp_path: 
         "@2024-02-02\n+ user: In Ghent.\n"
     )
     [dialogue] = written([path])
-    assert [(each.role, each.content, each.session, each.mark) for each in dialogue.said] == [
+    assert [(each.role, each.content, each.session, each.mark) for each in dialogue.messages] == [
         ("user", "In Rome.", 1, PAST),
         ("assistant", "Noted: ok.", 1, None),
         ("user", "In Ghent.", 2, PRESENT),

@@ -12,7 +12,8 @@ from benchmarks.retrieval_sets import TURN
 
 MEMORIES = ("near-a", "near-b", "near-unseen", "palace-held-out")
 ANSWERED, UNANSWERED = {"answerable", "present", "past"}, {"near_miss", "other", "plan"}
-KINDS = {"asks", "acknowledges", "instructs", "prefers", "plans", "ended", "of_another", "requests", "raw", "unknown"}
+PROFILE = {"about", "people", "places", "work", "prefers", "instructs", "plans"}
+KINDS = PROFILE | {"asks", "acknowledges", "ended", "of_another", "requests", "raw", "unknown"}
 
 
 def read(name: str) -> list[dict[str, Any]]:
@@ -58,6 +59,7 @@ def test_nothing_that_is_measured_with_is_trained_on() -> None:
 def test_messages_have_known_kinds_and_pairs_known_labels() -> None:
     for half in ("train", "held-out"):
         assert {kind for row in read(f"kinds-{half}") for kind in row["kinds"]} == KINDS
+        assert {kind for row in read(f"profile-{half}") for kind in row["kinds"]} == PROFILE
         assert {row["label"] for row in read(f"pairs-{half}")} == {"replaces", "stays"}
 
 

@@ -120,12 +120,12 @@ def test_what_is_known_of_a_user_is_what_they_said_of_themselves_in_order(make: 
     memory = make(user="ilse", clock=clock)
     talk(
         memory.of(session="a"), clock, START,
-        "I run a workshop in Leuven.", "I run nothing.", "What is my rate?", "I do not know.", "The weather is fine.", "Yes.",
+        "I have sharpened my chisels today.", "I run nothing.", "What is my rate?", "I do not know.", "The weather is fine.", "Yes.",
     )  # fmt: skip
     talk(memory.of(session="b"), clock, START + timedelta(days=3), "Please always answer in millimetres.", "I will.")
     clock.now = START + timedelta(days=9)
     found = asked(memory.of(session="c"), ABOUT_ME)
-    assert contents(found) == ["I run a workshop in Leuven.", "Please always answer in millimetres."]
+    assert contents(found) == ["I have sharpened my chisels today.", "Please always answer in millimetres."]
     best = max(found, key=lambda hit: hit.score)
     assert best.content == "Please always answer in millimetres.", "what the profile is from stays where room is short"
 

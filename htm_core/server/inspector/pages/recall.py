@@ -107,7 +107,7 @@ class BenchResult:
     hits: tuple[ExplainedHit, ...]
     left_out: tuple[LeftOut, ...]
     off: tuple[str, ...]
-    given: str
+    prompt: str
     tokens: int
     room: int
 
