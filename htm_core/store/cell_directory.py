@@ -141,7 +141,7 @@ def create(
 
 
 def begin(home: Database) -> None:
-    """See that every process asks in which cell a tenant is, and refuse older ones from now on. Raises `SchemaOutdated`."""
+    """Raise `SchemaOutdated` while a process is connected that does not ask in which cell a tenant is."""
     with translated(), home.owner() as directory:
         strangers = directory.execute(home.roles.statements("cells")["strangers"]).fetchall()
         if strangers:
@@ -151,9 +151,6 @@ def begin(home: Database) -> None:
                 f"second cell, got others: {named}. Restart "
                 "them with it first; with one cell it changes nothing. Nothing was changed"
             )
-        with directory.transaction():
-            directory.stay()
-            directory.execute(load("cells")["refuse_older"])
 
 
 def set_takes_new(home: Database, name: str, *, takes_new: bool) -> None:

@@ -4,10 +4,6 @@ select name, number, place, url, takes_new, state from cells order by number
 -- name: locate
 select cell, version from locate_tenant()
 
--- name: refuse_older
--- From now on processes that know nothing of cells may not begin to work here.
-update migrations set oldest_client = greatest(oldest_client, 27) where version = 27
-
 -- name: strangers
 -- Connections of processes that would not ask in which cell a tenant is.
 select a.pid, coalesce(a.usename, '') as login, coalesce(host(a.client_addr), 'this machine') as address

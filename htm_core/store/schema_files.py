@@ -27,8 +27,8 @@ FUNCTION_FILES = (
 
 WAY_OUT = (
     "a database from before 0.1.0, or made by a development version, cannot be upgraded. Run `htm export FILE` for each tenant "
-    "with the version of htm-memory that made it, then `htm import FILE` with this version into an empty database (another "
-    "--url, or another HTM_HOME)"
+    "with the version of htm-memory, or the commit, that made it, then `htm import FILE` with this version into an empty database "
+    "(another --url, or another HTM_HOME)"
 )
 
 
@@ -164,10 +164,19 @@ def pending_steps(applied: Applied, wanted: SchemaFiles) -> Steps:
 
     A database of a newer version is left as it is, when that version lets processes of this one go on. Raises
     `SchemaOutdated` when it does not, when an applied migration has another text here, and for a database from before 0.1.0.
+    The texts are compared first: a development version may have a higher number than the release that came of it.
     """
     known = {step.version: step for step in wanted.migrations}
     if any(step.oldest_client is None for step in applied.migrations):
         raise SchemaOutdated(f"expected a schema of htm-memory 0.1.0 or newer, got one from before: {WAY_OUT}")
+    for row in applied.migrations:
+        step = known.get(row.version)
+        if step is not None and step.digest != row.digest:
+            raise SchemaOutdated(
+                f"expected migration {step.version:03} to be {step.name} as this version has it, got another text: history must "
+                "not be edited. Either the file was edited here: restore it. Or a development version made this database, with "
+                f"migrations that no release has: {WAY_OUT}"
+            )
     newer = [step for step in applied.migrations if step.version > wanted.version]
     oldest = max((step.oldest_client or 0 for step in newer), default=0)
     if oldest > wanted.version:
@@ -175,13 +184,6 @@ def pending_steps(applied: Applied, wanted: SchemaFiles) -> Steps:
             f"expected a schema of version {wanted.version}, got version {newer[-1].version}, which works with processes of "
             f"version {oldest} or newer; upgrade htm-memory here"
         )
-    for row in applied.migrations:
-        step = known.get(row.version)
-        if step is not None and step.digest != row.digest:
-            raise SchemaOutdated(
-                f"migration {step.version:03} ({step.name}) was applied with another text than this version's; history must not "
-                f"be edited. Restore the file if it was edited here. Otherwise, {WAY_OUT}"
-            )
     done = {row.version for row in applied.migrations}
     steps = [step for step in wanted.migrations if step.version not in done]
     if newer or _ordered(applied.release) > _ordered(wanted.release):

@@ -126,6 +126,21 @@ def test_edited_history_is_refused(
         migrate.migrate(database_url, schema=schema, roles="htm")
 
 
+def test_a_database_of_a_development_version_is_told_the_way_out_and_left_as_it_is(
+    admin: psycopg.Connection[tuple[object, ...]], database_url: str, schema: str
+) -> None:
+    """Before 0.2.0 was released its migrations had the numbers 010 to 034; they are one file now."""
+    migrate.migrate(database_url, schema=schema, upto=9, roles="htm")
+    admin.execute(
+        f"insert into {schema}.migrations (version, name, digest, oldest_client) "
+        "select n, 'unreleased', 'of another text', n from generate_series(10, 34) n"
+    )
+    before = catalogue(admin, schema)
+    with pytest.raises(SchemaOutdated, match=r"010 .* development version .*`htm export FILE`.*`htm import FILE`"):
+        migrate.migrate(database_url, schema=schema, roles="htm")
+    assert catalogue(admin, schema) == before
+
+
 def test_a_newer_database_asks_for_a_newer_program() -> None:
     known = SchemaFiles([Migration(1, "one", "select 1")], [])
     applied = Applied([AppliedMigration(1, known.migrations[0].digest, 1), AppliedMigration(2, "x", 2)])

@@ -14,7 +14,8 @@ from htm_core.palace import Palace
 from htm_core.store.migrate import _tell
 from tests.conftest import Make
 
-STEP = files("htm_core.store").joinpath("migrations/032_names.sql")
+_MIGRATION = files("htm_core.store").joinpath("migrations/010_release_0_2_0.sql").read_text("utf-8")
+STEP = _MIGRATION[_MIGRATION.index("\n-- Names ---") :]
 NFC = unicodedata.normalize("NFC", "Zo\u00eb")
 NFD = unicodedata.normalize("NFD", NFC)
 
@@ -49,7 +50,7 @@ def migrated(database_url: str) -> None:
     with psycopg.connect(database_url) as connection:
         connection.add_notice_handler(_tell)
         connection.execute("set search_path = htm")
-        connection.execute(STEP.read_text())  # type: ignore[arg-type]
+        connection.execute(STEP)  # type: ignore[arg-type]
 
 
 def fill(memory: Memory, word: str) -> None:

@@ -1,1 +1,0 @@
--- Recall asks for candidates and for the fields of hits (functions/recall.sql). Older processes call a function that is gone.
