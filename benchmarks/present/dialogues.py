@@ -120,10 +120,16 @@ def _first_word(dialogue: Dialogue) -> str:
 def _as_one(group: Sequence[Dialogue]) -> Dialogue:
     """The messages of all in the order of their times, each with its session, and the questions for what holds now."""
     order = sorted(
-        ((each.at, number, place) for number, dialogue in enumerate(group) for place, each in enumerate(dialogue.messages))
+        (
+            (each.at, number, place)
+            for number, dialogue in enumerate(group)
+            for place, each in enumerate(dialogue.messages)
+        )
     )
     places = {(number, place): at for at, (_, number, place) in enumerate(order)}
-    sessions = {key: at for at, key in enumerate(dict.fromkeys((n, group[n].messages[p].session) for _, n, p in order), 1)}
+    sessions = {
+        key: at for at, key in enumerate(dict.fromkeys((n, group[n].messages[p].session) for _, n, p in order), 1)
+    }
     name = "+".join(each.id for each in group)
     joined = Dialogue(name, name)
     for _, number, place in order:
