@@ -15,6 +15,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
 import typer
@@ -46,6 +47,8 @@ def listed() -> dict[str, Any]:
 def described(thing: Any) -> Any:
     """The parameters of a function; the fields and the methods with their parameters of a class."""
     if not inspect.isclass(thing):
+        if isinstance(thing, UnionType):
+            return "UnionType"  # as Python up to 3.13 calls it
         return parameters(thing) if callable(thing) else type(thing).__name__
     members: dict[str, Any] = {}
     if dataclasses.is_dataclass(thing):

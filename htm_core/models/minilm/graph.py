@@ -132,6 +132,7 @@ class _Network:
 
 def quantised(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Round a matrix (inputs × outputs) to whole numbers from −127 to 127, with one scale per output."""
-    scale = np.abs(matrix).max(axis=0) / np.float32(127)
+    largest: NDArray[np.float32] = np.abs(matrix).max(axis=0)
+    scale = np.divide(largest, np.float32(127), dtype=np.float32)
     rounded = np.round(matrix / np.where(scale == 0, np.float32(1), scale))
     return rounded.astype(np.int8), scale
