@@ -9,7 +9,7 @@ setup:
     pip install -e ".[dev]"
     pre-commit install
 
-# The tests that answer in a minute: the rules, the structure, and the main verbs on a real server.
+# The tests that answer in two minutes: the rules, the structure, and the main verbs on a real server.
 quick *arguments:
     python -m pytest -n 2 --dist loadfile tests/test_house.py tests/test_public_names.py tests/rules \
         tests/verbs/test_remember.py tests/verbs/test_recall.py tests/verbs/test_working.py tests/verbs/test_forgetting.py \

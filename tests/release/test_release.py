@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import re
 import shutil
 import zipfile
 from datetime import UTC, date, datetime
@@ -231,6 +232,22 @@ def test_the_workflow_publishes_by_identity_and_only_what_was_built_and_checked(
     [step] = [each for each in publish["steps"] if "pypi-publish" in each["uses"]]
     assert step["with"] == {"attestations": True}
     assert "secrets." not in (ROOT / ".github" / "workflows" / "publish.yml").read_text()
+
+
+def test_the_workflow_of_the_tests_may_only_read_and_runs_what_is_pinned() -> None:
+    text = (ROOT / ".github" / "workflows" / "tests.yml").read_text()
+    workflow = yaml.safe_load(text)
+    recipes = re.findall(r"^([a-z-]+)(?: \*?\w+)*:", (ROOT / "justfile").read_text(), re.M)
+    assert set(workflow[True]) == {"pull_request", "push"}  # not pull_request_target: it gives strangers' code rights
+    assert workflow["permissions"] == {"contents": "read"}
+    assert workflow["concurrency"]["cancel-in-progress"]
+    assert "secrets." not in text
+    for name, job in workflow["jobs"].items():
+        assert job["timeout-minutes"] <= 90, name
+        assert "permissions" not in job
+        for step in job["steps"]:
+            assert re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}", step.get("uses", f"actions/x@{'0' * 40}"))
+            assert set(re.findall(r"\bjust ([\w-]+)", step.get("run", ""))) <= set(recipes)
 
 
 def test_the_scripts_that_the_recipes_name_exist() -> None:
