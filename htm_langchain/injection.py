@@ -62,7 +62,8 @@ class MemoryPart:
         has_system_prompt = has_system_prompt or bool(opening)
         today = today_of(self.conversation.memory)
         dated = self._cost(f"{today_line(today)}\n")
-        known = self._known(room=min(self.profile_budget, room // 4 - dated))
+        share = min(self.profile_budget, room // 4 - dated)
+        known = self._known(room=share)
         left = room - (self._cost(known) + dated if known else 0)
         reserve = self.recall_budget + dated if self.context.recalled or self.context.limit else 0
         reserved = max(min(left, ROOM_BEYOND_BUDGET), left - reserve)
@@ -70,7 +71,8 @@ class MemoryPart:
         def block_for(window: Sequence[AnyMessage]) -> str:
             """The block beside this window."""
             recalled = self._recalled(window, messages, today=today, room=min(reserve, left - reserved) - dated)
-            return memory_block([known, recalled], today=today, token=self.context.token)
+            unsaid = min(self._known(room=share, beside=recalled), known, key=self._cost)
+            return memory_block([unsaid, recalled], today=today, token=self.context.token)
 
         everything = fit(rest, room=sys.maxsize, has_system_prompt=has_system_prompt, counts=self.counts)
         window = fit(rest, room=reserved, has_system_prompt=has_system_prompt, counts=self.counts)
@@ -83,12 +85,12 @@ class MemoryPart:
         self.conversation.outgrown = len(window) < len(everything)
         return [*opening, *window], block_for(window)
 
-    def _known(self, *, room: int) -> str:
-        """Return the lines that are known of the user from other conversations."""
+    def _known(self, *, room: int, beside: str = "") -> str:
+        """Return the lines that are known of the user from other conversations, without those that stand `beside` them."""
         if not self.context.shows_profile:
             return ""
         lines = self.conversation.profile.lines or ()
-        return profile_block(lines, memory=self.conversation.memory, room=room, count=self._cost)
+        return profile_block(lines, memory=self.conversation.memory, room=room, count=self._cost, beside=beside)
 
     def _recalled(self, window: Sequence[AnyMessage], messages: Sequence[AnyMessage], *, today: date, room: int) -> str:
         """Return the recalled memories without those that the window shows up to the question; its middle may be missing in it."""

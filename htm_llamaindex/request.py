@@ -79,7 +79,13 @@ class RequestBuilder:
         today = today_of(self._memory)
         dated = self.cost(f"{today_line(today)}\n", is_asked=is_asked)
         share = min(profile_tokens, room // 4 - dated)
-        lines = profile_block(known.profile, memory=self._memory, room=share, count=self._count_tokens)
+
+        def profile(*, beside: str = "") -> str:
+            """The block of what is known of the user, without what stands `beside` it."""
+            count = self._count_tokens
+            return profile_block(known.profile, memory=self._memory, room=share, count=count, beside=beside)
+
+        lines = profile()
         profiled = self._count_tokens(lines) + dated if lines else 0
         reserve = min(recall_tokens, int(max(0, room - profiled) * RECALL_SHARE)) if known.hits else 0
         beside = profiled + (reserve + dated if reserve else 0)
@@ -98,7 +104,8 @@ class RequestBuilder:
                 room=reserve,
                 count_tokens=self._count_tokens,
             )
-            return window, memory_block([lines, recalled], today=today, token=known.token)
+            unsaid = min(profile(beside=recalled), lines, key=self._count_tokens)
+            return window, memory_block([unsaid, recalled], today=today, token=known.token)
 
         window, block = filled(beside)
         cost = self.cost(block, is_asked=is_asked)

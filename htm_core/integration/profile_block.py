@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ..memory import Memory
 from ..rules.identity import is_anonymous
 from ..rules.profile.profile import profile_text
-from ..rules.text.fence import Fence, new_token
+from ..rules.text.fence import Fence, new_token, one_line
 from ..types import ProfileLine
 from .choices import Choices
 from .memory_block import today_of
@@ -86,8 +86,14 @@ def conversation_token(memory: Memory) -> str:
     return new_token(lambda count: hashlib.sha256(_SECRET + place).digest()[:count])
 
 
-def profile_block(lines: Sequence[ProfileLine], *, memory: Memory, room: int, count: Callable[[str], int]) -> str:
-    """A block with as many of the lines as fit `room` tokens, counted for the whole block; empty when none does."""
+def profile_block(
+    lines: Sequence[ProfileLine], *, memory: Memory, room: int, count: Callable[[str], int], beside: str = ""
+) -> str:
+    """A block with as many of the lines as fit `room` tokens, counted for the whole block; empty when none does.
+
+    What stands in the text `beside` it is not said twice.
+    """
+    lines = [line for line in lines if one_line(line.text) not in beside]
     if not lines or room <= 0:
         return ""
     fence = Fence(TAG, conversation_token(memory))

@@ -40,19 +40,19 @@ def test_dialogues_of_other_authors_have_messages_that_answer_and_none_of_the_fi
 def test_dialogues_in_one_memory_keep_their_messages_in_order_and_what_answers_their_questions() -> None:
     alone = list(by_others(held_out=True))
     groups = list(together(alone))
-    assert sum(len(each.said) for each in groups) == sum(len(each.said) for each in alone)
+    assert sum(len(each.messages) for each in groups) == sum(len(each.messages) for each in alone)
     answers = {
-        (question.text, tuple(sorted(each.said[place].content for place in question.gold)))
+        (question.text, tuple(sorted(each.messages[place].content for place in question.gold)))
         for each in alone
         for question in each.asked
         if question.kind != PAST
     }
     for group in groups:
-        assert [each.at for each in group.said] == sorted(each.at for each in group.said)
+        assert [each.at for each in group.messages] == sorted(each.at for each in group.messages)
         topics_in = [name.partition("-")[0] for name in group.id.split("+")]
         assert len(set(topics_in)) == len(topics_in) <= 5
         for question in group.asked:
-            assert (question.text, tuple(sorted(group.said[place].content for place in question.gold))) in answers
+            assert (question.text, tuple(sorted(group.messages[place].content for place in question.gold))) in answers
 
 
 def test_the_present_value_is_said_after_every_former_one(dialogues: list[Dialogue]) -> None:
@@ -71,7 +71,7 @@ def test_questions_about_the_past_are_told_from_those_about_the_present(dialogue
 
 
 def test_dialogues_that_are_made_are_the_same_for_one_seed_and_others_for_another() -> None:
-    one, same, other = (next(made(count=1, seed=seed)).said for seed in (1, 1, 2))
+    one, same, other = (next(made(count=1, seed=seed)).messages for seed in (1, 1, 2))
     assert one == same != other
 
 

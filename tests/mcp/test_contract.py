@@ -157,7 +157,7 @@ def test_the_registry_names_this_version_and_the_readme_names_the_registry() -> 
 
 def test_the_page_names_each_tool() -> None:
     assert {name for name in TOOLS if f"`{name}`" not in PAGE} == set()
-    assert Path(ROOT / "docs" / "why" / "mcp.md").exists()
+    assert Path(ROOT / "docs" / "why" / "interfaces.md").exists()
 
 
 def test_without_the_sdk_the_command_says_what_to_install() -> None:
