@@ -299,7 +299,7 @@ VERBS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=many(16), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=many(8), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(verbs=VERBS, worker=st.sampled_from(["thread", "off"]))
 def test_whatever_is_done_in_whatever_order_no_client_sees_another_tenants_text(
     make: Make, tenant: str, verbs: list[tuple[str, int]], worker: str
