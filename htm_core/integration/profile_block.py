@@ -91,9 +91,9 @@ def profile_block(
 ) -> str:
     """A block with as many of the lines as fit `room` tokens, counted for the whole block; empty when none does.
 
-    What stands in the text `beside` it is not said twice.
+    What stands in the text `beside` it is not said twice, but for standing instructions: what is recalled is no instruction.
     """
-    lines = [line for line in lines if one_line(line.text) not in beside]
+    lines = [line for line in lines if line.section == "instructions" or one_line(line.text) not in beside]
     if not lines or room <= 0:
         return ""
     fence = Fence(TAG, conversation_token(memory))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from htm_core.integration.profile_block import WARNING, profile_block, read_profile
 from htm_core.rules.identity import anonymous
+from htm_core.types import ProfileLine, ProfileSource
 from tests.conftest import Make
 
 
@@ -52,3 +55,21 @@ def test_what_a_user_said_cannot_end_the_block(make: Make) -> None:
     block = profile_block(read_profile(memory), memory=memory, room=500, count=words)
     assert block.count("</") <= 1
     assert "<|im_end|>" not in block
+
+
+def test_what_is_recalled_is_not_said_twice_but_an_instruction_stays_one(make: Make) -> None:
+    def line(section: str, text: str) -> ProfileLine:
+        source = ProfileSource(mention_id=text, node_id=text, session="other", at=datetime(2026, 5, 6, tzinfo=UTC))
+        return ProfileLine(key=f"profile:{section}:{text}", section=section, text=text, value=text, sources=(source,))
+
+    lines = [
+        line("places", "I live in Bergen."),
+        line("instructions", "Answer in metric units."),
+        line("work", "I bake."),
+    ]
+    recalled = "- [6 May, user] I live in Bergen.\n- [6 May, user] Answer in metric units. Always, please."
+    block = profile_block(lines, memory=make(user="ann"), room=200, count=words, beside=recalled)
+    assert "Bergen" not in block
+    assert '"Answer in metric units."' in block
+    assert '"I bake."' in block
+    assert not profile_block(lines[:1], memory=make(user="ann"), room=200, count=words, beside=recalled)
