@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from benchmarks.reader.model import VOCABULARY, WIDTH, WORD_VECTORS, Reader, batch
 from htm_core.models.minilm.model import session
-from htm_core.models.minilm.reader import LONGEST, OUTPUTS, Pairs, shown
+from htm_core.models.minilm.reader import LONGEST, Pairs, shown
 from htm_core.models.minilm.safetensors import Tensors
 from htm_core.models.minilm.weights import MATRICES, obtain
 
@@ -67,9 +67,6 @@ def trained(path: Path) -> Reader:
     weights = torch.load(path)
     layers = 1 + max(int(name.split(".")[1]) for name in weights if name.startswith("layers."))
     reader = Reader(layers)
-    for name in ("found.2.weight", "found.2.bias", "slope", "offset"):  # outputs that came later are none yet
-        missing = weights[name].new_zeros(OUTPUTS - len(weights[name]), *weights[name].shape[1:])
-        weights[name] = torch.cat([weights[name], missing])
     reader.load_state_dict(weights)
     return reader.eval()
 

@@ -28,8 +28,8 @@ from benchmarks.reader.train import sayings
 from benchmarks.supersession import worlds
 from htm_core.models.minilm.reader import FIRST_KIND, KINDS, REPLACES, Pairs, Tokens
 from htm_core.models.minilm.weights import obtain
+from htm_core.rules.profile.facts import KINDS as PROFILE
 
-PROFILE = ("instructs", "prefers", "plans", "about", "people", "places", "work")
 OTHERS = 6_000  # compared pairs at most of which nothing is replaced
 RIDGE = 0.01
 AT_ONCE = 48
@@ -46,9 +46,8 @@ def main() -> None:
     known = Pairs(obtain())
     pairs = [*sayings(), *compared()]
     wanted = torch.tensor([float(replaces) for *_, replaces in pairs])
-    put(
-        reader, REPLACES, fitted(hidden(reader, [known.of_messages(newer, older) for newer, older, _ in pairs]), wanted)
-    )
+    values = hidden(reader, [known.of_messages(newer, older) for newer, older, _ in pairs])
+    put(reader, REPLACES, fitted(values, wanted))
     print(f"{len(pairs)} pairs, of which {int(wanted.sum())} replace")
     messages = [row for half in ("kinds", "profile") for row in recalled.rows(HERE / f"{half}-train.jsonl")]
     values = hidden(reader, [known.of_message(row["text"]) for row in messages])

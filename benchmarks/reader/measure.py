@@ -214,10 +214,8 @@ def kinds(reader: Reader) -> None:
 
 def _kinds(reader: Reader, rows: Sequence[Row], some: Collection[str]) -> None:
     logits = reader.kinds([row["text"] for row in rows])
-    for place, kind in enumerate(KINDS):
-        if kind not in some:
-            continue
-        holds, own = np.array([kind in row["kinds"] for row in rows]), logits[:, place]
+    for kind in some:
+        holds, own = np.array([kind in row["kinds"] for row in rows]), logits[:, KINDS.index(kind)]
         positive = own >= 0
         counts = (
             f"{(positive & holds).sum()} of {holds.sum()} found, {(positive & ~holds).sum()} of {(~holds).sum()} false"
