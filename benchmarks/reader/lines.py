@@ -4,8 +4,8 @@
 and nearly all of these stay as they are. So its line is fitted on the labelled pairs and on what jobs would compare in the worlds
 and dialogues of the training.
 
-The kinds of which a profile is made: on the sentences of `profile-train.jsonl` beside the messages that all kinds are trained on.
-FOLDER/NAME.pt is written anew.
+The kinds of which a profile is made: on the sentences of `profile-train.jsonl` beside the messages that all kinds are trained on,
+and on questions of the lists in FOLDER, which state nothing. FOLDER/NAME.pt is written anew.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from benchmarks.present import dialogues
 from benchmarks.reader.export import trained
 from benchmarks.reader.lists import HERE
 from benchmarks.reader.model import Reader, by_length
-from benchmarks.reader.train import sayings
+from benchmarks.reader.train import read, sayings
 from benchmarks.supersession import worlds
 from htm_core.models.minilm.reader import FIRST_KIND, KINDS, REPLACES, Pairs, Tokens
 from htm_core.models.minilm.weights import obtain
 from htm_core.rules.profile.facts import KINDS as PROFILE
 
 OTHERS = 6_000  # compared pairs at most of which nothing is replaced
+QUESTIONS = 500  # questions at most, none of which is of a profile's kinds
 RIDGE = 0.01
 AT_ONCE = 48
 
@@ -50,6 +51,8 @@ def main() -> None:
     put(reader, REPLACES, fitted(values, wanted))
     print(f"{len(pairs)} pairs, of which {int(wanted.sum())} replace")
     messages = [row for half in ("kinds", "profile") for row in recalled.rows(HERE / f"{half}-train.jsonl")]
+    questions = sorted({row["question"] for row in read(args.folder)})
+    messages += [{"text": text, "kinds": []} for text in Random(1).sample(questions, min(QUESTIONS, len(questions)))]
     values = hidden(reader, [known.of_message(row["text"]) for row in messages])
     for kind in PROFILE:
         wanted = torch.tensor([float(kind in row["kinds"]) for row in messages])
@@ -82,12 +85,12 @@ def compared() -> list[tuple[str, str, bool]]:
 def hidden(reader: Reader, pairs: Sequence[Tokens]) -> Tensor:
     """Return the inputs of the last layer, with the cosine and a 1 after them: (pairs, WIDTH + 2)."""
 
-    def read(tokens: Tensor, parts: Tensor) -> Tensor:
+    def inputs(tokens: Tensor, parts: Tensor) -> Tensor:
         """Return the inputs of the last layer, with the cosine and a 1."""
         values, cosine = reader.hidden(tokens, parts)
         return torch.cat([values, cosine, torch.ones_like(cosine)], -1)
 
-    return by_length(read, pairs, at_once=AT_ONCE)
+    return by_length(inputs, pairs, at_once=AT_ONCE)
 
 
 def fitted(values: Tensor, wanted: Tensor) -> Tensor:

@@ -137,6 +137,15 @@ def test_among_small_talk_nearly_all_lines_tell_what_lasts() -> None:
 
 
 @pytest.mark.usefixtures("real_embedder")
+def test_what_asks_for_a_fact_states_none() -> None:
+    questions = [question["text"] for row in recalled.rows(HERE / "near-unseen.jsonl") for question in row["asked"]]
+    sections = [section_of(kinds) for kinds in embedded_reader().kinds([*questions, "where do I live now?"])]
+    assert len(questions) > 100
+    assert sections[-1] is None
+    assert sum(section is not None for section in sections) <= 0.03 * len(questions)
+
+
+@pytest.mark.usefixtures("real_embedder")
 def test_kinds_are_probabilities() -> None:
     reader = embedded_reader()
     [asks, prefers] = reader.kinds(["What does it cost?", "I love jazz."])
