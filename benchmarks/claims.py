@@ -176,9 +176,9 @@ def _explained(database: Database, form: str) -> str:
     }  # fmt: skip
     with database.transaction("", role="htm_worker") as connection:
         with connection.transaction(force_rollback=True):
-            connection.execute(load("jobs")["claim"], values)  # a session's first one plans its statements
+            connection.execute(load("store/jobs")["claim"], values)  # a session's first one plans its statements
         rows = connection.execute(
-            f"explain (analyze, buffers, format {form}) " + load("jobs")["claim"], values
+            f"explain (analyze, buffers, format {form}) " + load("store/jobs")["claim"], values
         ).fetchall()
         connection.rollback()
     lines = [row["QUERY PLAN"] for row in rows]

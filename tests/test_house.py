@@ -27,6 +27,8 @@ from htm_core.handles.jobs import Jobs
 from htm_core.handles.tags import Tags
 from htm_core.operations.backup import Backup
 from htm_core.store.queries import load
+from tests.pure_modules import PURE
+from tests.store.statements import statement_files
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("htm_core", "htm_langchain", "htm_llamaindex")
@@ -145,15 +147,36 @@ def test_every_module_has_a_layer() -> None:
     assert {part(path) for path in CORE} <= LAYERS.keys()
 
 
-def test_only_the_store_imports_psycopg_and_only_it() -> None:
+def test_only_modules_that_send_sql_import_psycopg() -> None:
+    """They are those of the database itself, and each that has its statements in a file beside it."""
     drivers = {"psycopg", "psycopg_pool", "pgvector"}
     wrong = [
         f"{place(path, line)} imports {name}"
         for path in MODULES
-        if "store" not in path.parts
+        if "store" not in path.parts and not path.with_suffix(".sql").exists()
         for name, line in imported(path)
         if name.split(".")[0] in drivers
     ]
+    assert wrong == []
+
+
+def test_pure_modules_import_only_pure_ones_and_know_no_clock() -> None:
+    """What they return depends on their arguments alone."""
+    pure = {*PURE, "htm_core.types", "htm_core.errors", "htm_core.settings"}
+    wrong = []
+    for path in CORE:
+        if module(path) not in PURE:
+            continue
+        for name, line in imported(path):
+            top, _, rest = name.partition(".")
+            inside = top == "htm_core" and rest and not any(f"{name}.".startswith(f"{each}.") for each in pure)
+            if inside and name not in {each.rpartition(".")[0] for each in pure}:
+                wrong.append(f"{place(path, line)} imports {name}, which is not pure")
+            if top in ("time", "os", "socket", "subprocess", "psycopg", "onnxruntime"):
+                wrong.append(f"{place(path, line)} imports {name}")
+        for node in nodes(path):
+            if isinstance(node, ast.Attribute) and ast.unparse(node) in ("datetime.now", "date.today"):
+                wrong.append(f"{place(path, node.lineno)} reads the clock")
     assert wrong == []
 
 
@@ -250,15 +273,12 @@ def test_public_functions_say_what_they_do() -> None:
     assert len(silent) <= 40, silent
 
 
-STATEMENTS = [*(ROOT / "htm_core" / "store").glob("*.sql"), *(ROOT / "htm_core" / "store" / "foreign").glob("*.sql")]
-
-
-@pytest.mark.parametrize("file", sorted(STATEMENTS), ids=lambda p: p.name)
+@pytest.mark.parametrize("file", statement_files(), ids=lambda p: p.name)
 def test_each_file_of_statements_names_them_once(file: Path) -> None:
     text = file.read_text()
     names = re.findall(r"^-- name: (\w+)", text, re.M)
-    subject = file.relative_to(ROOT / "htm_core" / "store").with_suffix("")
-    assert len(names) == len(set(names)) == len(load(str(subject)))
+    subject = file.relative_to(ROOT / "htm_core").with_suffix("")
+    assert len(names) == len(set(names)) == len(load(subject.as_posix()))
 
 
 def test_each_statement_that_is_named_is_in_its_file() -> None:

@@ -12,7 +12,7 @@ from ..types import CollectionItem
 from .messages import distinct_ids, langchain_message
 from .parts import ForeignDocument, ForeignPart, ForeignRow, NotUnderstood
 
-SQL = "foreign/langchain_postgres"
+SQL = "store/foreign/langchain_postgres"
 # The names that PGEngine.init_vectorstore_table gives to the columns.
 ID, CONTENT, EMBEDDING, METADATA = "langchain_id", "content", "embedding", "langchain_metadata"
 

@@ -18,7 +18,7 @@ from .deltas import DeltaMessages
 from .messages import langchain_message
 from .parts import ForeignDocument, ForeignMessage, ForeignPart, ForeignRow, NotUnderstood
 
-SQL = "foreign/langgraph"
+SQL = "store/foreign/langgraph"
 # Where HTMStore keeps its items.
 ITEMS = "langgraph:store"
 _TOKEN = re.compile(r"\[[^\]]{0,1000}\]|\{[^}]{0,1000}\}|[^.\[\]{}]+")

@@ -11,7 +11,7 @@ from ..types import CollectionItem
 from .messages import distinct_ids, llamaindex_message
 from .parts import ForeignDocument, ForeignPart, ForeignRow, NotUnderstood
 
-SQL = "foreign/llama_index"
+SQL = "store/foreign/llama_index"
 PREFIX = "data_"  # PGVectorStore puts it before the name that it was given
 _CONTENT = "_node_content"
 

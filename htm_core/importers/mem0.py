@@ -12,7 +12,7 @@ from ..store.foreign.database import ForeignDatabase
 from ..types import Draft
 from .parts import ForeignMemory, ForeignPart, ForeignRow, NotUnderstood
 
-SQL = "foreign/mem0"
+SQL = "store/foreign/mem0"
 # What mem0 itself writes into a payload, and what has a place of its own here.
 _OWN = frozenset(
     {"data", "hash", "text_lemmatized", "user_id", "run_id", "actor_id", "role", "created_at", "updated_at"}

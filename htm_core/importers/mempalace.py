@@ -12,7 +12,7 @@ from ..rules.transcripts.turns import Skip, drafts
 from ..store.foreign.database import ForeignDatabase, ForeignTable
 from .parts import ForeignMemory, ForeignPart, ForeignRow, NotUnderstood
 
-SQL = "foreign/mempalace"
+SQL = "store/foreign/mempalace"
 COLUMNS = ["id", "document", "metadata", "embedding", "updated_at"]
 
 

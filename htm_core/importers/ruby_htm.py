@@ -14,7 +14,7 @@ from ..store.foreign.database import ForeignDatabase
 from ..types import Draft
 from .parts import ForeignMemory, ForeignPart, ForeignRow, NotUnderstood
 
-SQL = "foreign/ruby_htm"
+SQL = "store/foreign/ruby_htm"
 # The tables beside `nodes` that are read, and those that hold nothing to import, with columns to know them by.
 _READ = {
     "robots": ("id", "name"),

@@ -51,25 +51,27 @@ class UnfinishedMove:
 def rows(home: Database) -> list[CellRow]:
     """The cells of the directory, home first."""
     with home.transaction("") as connection:
-        return [CellRow(**row) for row in connection.execute(load("cells")["all"])]
+        return [CellRow(**row) for row in connection.execute(load("store/cells")["all"])]
 
 
 def tenants_by_cell(home: Database) -> Mapping[str, int]:
     """Count the tenants that the directory has in each cell."""
     with translated(), home.owner() as connection:
-        return {row["cell"]: row["tenants"] for row in connection.execute(load("cells")["counts"])}
+        return {row["cell"]: row["tenants"] for row in connection.execute(load("store/cells")["counts"])}
 
 
 def unfinished_moves(home: Database, tenant: str | None = None) -> list[UnfinishedMove]:
     """The moves that are running or were interrupted."""
     with translated(), home.owner() as connection:
-        return [UnfinishedMove(**row) for row in connection.execute(load("cells")["moves_of"], {"tenant": tenant})]
+        return [
+            UnfinishedMove(**row) for row in connection.execute(load("store/cells")["moves_of"], {"tenant": tenant})
+        ]
 
 
 def size(cell: Database) -> tuple[int, int]:
     """About how many memories, mentions and documents a cell has, and how many bytes its tables and indexes take."""
     with cell.transaction("") as connection:
-        row = connection.execute(load("cells")["size"]).fetchone()
+        row = connection.execute(load("store/cells")["size"]).fetchone()
     assert row is not None  # a function answers with one row
     return row["rows"], row["bytes"]
 
@@ -77,7 +79,7 @@ def size(cell: Database) -> tuple[int, int]:
 def tenants_of(cell: Database) -> list[tuple[str, int]]:
     """The tenants of a cell with how many mentions and documents each has, largest first. It counts all of them."""
     with translated(), cell.owner() as connection:
-        return [(row["tenant"], row["rows"]) for row in connection.execute(load("cells")["tenants_of"])]
+        return [(row["tenant"], row["rows"]) for row in connection.execute(load("store/cells")["tenants_of"])]
 
 
 def rows_of_tenant(cell: Database, tenant: str) -> Mapping[str, int]:
@@ -113,37 +115,37 @@ def create(
         with translated(), connect(dsn, patience=home.settings.pool_timeout) as connection:
             citus_schema.move(connection, dsn, schema, node)
     with translated(), home.owner() as directory, cell.owner() as made:
-        row = directory.execute(load("cells")["next_number"]).fetchone()
-        channel = directory.execute(load("cells")["channel"]).fetchone()
+        row = directory.execute(load("store/cells")["next_number"]).fetchone()
+        channel = directory.execute(load("store/cells")["channel"]).fetchone()
         assert row is not None  # an aggregate has one row
         assert channel is not None  # its migration has put one row into it
         if row["number"] > MOST_CELLS:
             raise InvalidInput(f"expected at most {MOST_CELLS} cells beside home, got another")
-        if made.execute(load("cells")["tenants_here"]).fetchone():
+        if made.execute(load("store/cells")["tenants_here"]).fetchone():
             raise InvalidInput(
                 f"expected the schema {schema} to be empty, got one with memories; give another name, or --schema"
             )
         with made.transaction():
             made.stay()
             if made.entrance is None:
-                made.execute(load("cells")["begin_collections"], {"first": row["number"] * COLLECTIONS_EACH})
+                made.execute(load("store/cells")["begin_collections"], {"first": row["number"] * COLLECTIONS_EACH})
             else:  # each node that the cell comes to gives out its numbers
-                made.execute(load("cells")["begin_numbers"], row)
+                made.execute(load("store/cells")["begin_numbers"], row)
                 citus_schema.settle(made, schema, again=True)
             # Notifications of one database: whoever listens to home's hears of all cells there.
-            made.execute(load("cells")["set_channel"], channel)
+            made.execute(load("store/cells")["set_channel"], channel)
         copy_user_walls(directory, made)
         values = {"name": name, "number": row["number"], "place": schema, "url": url, "takes_new": takes_new}
         with directory.transaction():
             directory.stay()
-            directory.execute(load("cells")["add"], values)
+            directory.execute(load("store/cells")["add"], values)
     home.forget_cells()
 
 
 def begin(home: Database) -> None:
     """Raise `SchemaOutdated` while a process is connected that does not ask in which cell a tenant is."""
     with translated(), home.owner() as directory:
-        strangers = directory.execute(home.roles.statements("cells")["strangers"]).fetchall()
+        strangers = directory.execute(home.roles.statements("store/cells")["strangers"]).fetchall()
         if strangers:
             named = "; ".join(f"pid {row['pid']} of {row['login']} at {row['address']}" for row in strangers)
             raise SchemaOutdated(
@@ -157,7 +159,7 @@ def set_takes_new(home: Database, name: str, *, takes_new: bool) -> None:
     """Say whether tenants that nobody has placed begin in a cell."""
     with translated(), home.owner() as directory, directory.transaction():
         directory.stay()
-        directory.execute(load("cells")["set_takes_new"], {"name": name, "takes_new": takes_new})
+        directory.execute(load("store/cells")["set_takes_new"], {"name": name, "takes_new": takes_new})
 
 
 def drop(home: Database, name: str, *, keep_schema: bool = False) -> None:
@@ -169,33 +171,33 @@ def drop(home: Database, name: str, *, keep_schema: bool = False) -> None:
         raise InvalidInput("expected a cell besides home, which has the directory; got home")
     cell = next((each for each in home.cells() if each.cell == name), None)
     with translated(), home.owner() as directory:
-        left = {row["cell"]: row["tenants"] for row in directory.execute(load("cells")["counts"])}.get(name, 0)
+        left = {row["cell"]: row["tenants"] for row in directory.execute(load("store/cells")["counts"])}.get(name, 0)
         if left:
             raise InvalidInput(
                 f"expected no tenants in the cell {name!r}, got {left:,}; move them first: htm cells move TENANT CELL"
             )
         with directory.transaction():
             directory.stay()
-            directory.execute(load("cells")["set_state"], {"name": name, "state": "dropping"})
-            directory.execute(load("cells")["set_takes_new"], {"name": name, "takes_new": False})
+            directory.execute(load("store/cells")["set_state"], {"name": name, "state": "dropping"})
+            directory.execute(load("store/cells")["set_takes_new"], {"name": name, "takes_new": False})
         if cell is not None and not keep_schema:
             _drop_schema(cell)
         with directory.transaction():
             directory.stay()
-            directory.execute(load("cells")["remove"], {"name": name})
+            directory.execute(load("store/cells")["remove"], {"name": name})
     home.forget_cells()
 
 
 def _drop_schema(cell: Database) -> None:
     schema = cell.settings.schema_
     with cell.owner() as owner:
-        if owner.execute(load("cells")["tenants_here"]).fetchone():
+        if owner.execute(load("store/cells")["tenants_here"]).fetchone():
             raise InvalidInput(
                 f"expected the cell {cell.cell!r} to be empty, got rows of tenants that the directory has elsewhere: a move was "
                 "interrupted. htm cells list shows it; run it again"
             )
         if cell.placement is None:
-            owner.execute(sql.SQL(load("cells")["drop_schema"]).format(schema=sql.Identifier(schema)))
+            owner.execute(sql.SQL(load("store/cells")["drop_schema"]).format(schema=sql.Identifier(schema)))
             return
     dsn = cell.address.owner_dsn("htm_root")
     with translated(), connect(dsn, patience=cell.settings.pool_timeout) as connection:

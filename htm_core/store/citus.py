@@ -81,7 +81,7 @@ class Placement:
 def enter_statement(schema: str) -> LiteralString:
     """The statement that keeps the tables of a schema on their node, for the rest of a transaction."""
     # The name of the schema was checked by the settings, so this is as literal as the file.
-    return load("citus")["enter"].format(enter_node=f'"{schema}".enter_node')
+    return load("store/citus")["enter"].format(enter_node=f'"{schema}".enter_node')
 
 
 def enter(connection: Connection, placement: Placement | None) -> None:
@@ -92,11 +92,11 @@ def enter(connection: Connection, placement: Placement | None) -> None:
 
 def become_owner_of(connection: Connection, placement: Placement) -> None:
     """Make ready an owner's connection to the node where the tables live, for transactions that need the shards."""
-    connection.execute(load("citus")["show_shards"])
+    connection.execute(load("store/citus")["show_shards"])
     connection.node, connection.entrance = placement.node_name, placement.enter
     with connection.transaction():
         connection.stay()
-        rows = connection.execute(load("citus")["shards"], {"tables": placement.tables}).fetchall()
+        rows = connection.execute(load("store/citus")["shards"], {"tables": placement.tables}).fetchall()
         connection.shards = {row["name"]: row["stored"] for row in rows}
 
 
@@ -109,7 +109,7 @@ def find_placement(
     """
     if has_citus(connection) is None:
         return None
-    row = connection.execute(load("citus")["cell"], {"tables": tables_schema(schema)}).fetchone()
+    row = connection.execute(load("store/citus")["cell"], {"tables": tables_schema(schema)}).fetchone()
     if row is None:
         return None
     name = f"{row['host']}:{row['port']}"
@@ -119,7 +119,7 @@ def find_placement(
 
 def has_citus(connection: Connection) -> bool | None:
     """None where Citus is not in this database; else whether its settings ask for schemas to be distributed."""
-    row = connection.execute(load("citus")["extension"]).fetchone()
+    row = connection.execute(load("store/citus")["extension"]).fetchone()
     return None if row is None else bool(row["wanted"])
 
 
@@ -139,11 +139,11 @@ def unreachable(node: ClusterNode, error: psycopg.Error) -> NodeUnreachable:
 
 def coordinator(connection: Connection) -> ClusterNode:
     """The node that changes of the schema go through."""
-    row = connection.execute(load("citus")["coordinator"]).fetchone()
+    row = connection.execute(load("store/citus")["coordinator"]).fetchone()
     assert row is not None  # each node knows which it is
     return ClusterNode(row["host"], row["port"], row["is_here"])
 
 
 def composed(statement: str, /, **parts: sql.Composable) -> sql.Composed:
     """A statement of this subject with names and literals in it."""
-    return sql.SQL(load("citus")[statement]).format(**parts)
+    return sql.SQL(load("store/citus")[statement]).format(**parts)

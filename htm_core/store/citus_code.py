@@ -55,7 +55,7 @@ def distributed_text(file: str, text: LiteralString, *, tables: str, shards: Map
 
     Raises `SchemaOutdated` when a rule finds nothing to change: then the file has changed, and the rule has to follow.
     """
-    texts, names = load("citus_code"), {"tables": tables, "shards": json.dumps(dict(shards)), **shards}
+    texts, names = load("store/citus_code"), {"tables": tables, "shards": json.dumps(dict(shards)), **shards}
     for rule in RULES:
         if rule.file == file:
             before = texts[rule.name]

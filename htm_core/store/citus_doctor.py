@@ -29,7 +29,7 @@ def look_at_cluster(connection: Connection, placement: Placement | None) -> Iter
         mend = "htm migrate --url OWNER_DSN" if wanted else None
         yield Finding("cluster", "note" if wanted else "well", says, mend)
         return
-    nodes = connection.execute(load("citus")["nodes"]).fetchall()
+    nodes = connection.execute(load("store/citus")["nodes"]).fetchall()
     yield from _nodes(nodes)
     yield from _answers(connection, nodes)
     direct = "which answers" if placement.node.is_here else "and another node answers"
@@ -63,7 +63,7 @@ def _answers(connection: Connection, nodes: Sequence[dict[str, Any]]) -> Iterato
     """Yield findings from what the nodes say of themselves, as far as this login may ask them."""
     try:
         with connection.transaction():
-            answers = connection.execute(load("citus")["ask_nodes"]).fetchall()
+            answers = connection.execute(load("store/citus")["ask_nodes"]).fetchall()
     except psycopg.Error as error:
         yield Finding("nodes", "note", f"this login cannot ask the other nodes: {str(error).splitlines()[0]}")
         return
@@ -116,7 +116,7 @@ def _skew(sizes: dict[str, int]) -> Iterator[Finding]:
 def _leftovers(connection: Connection) -> Iterator[Finding]:
     try:
         with connection.transaction():
-            row = connection.execute(load("citus")["leftovers"]).fetchone()
+            row = connection.execute(load("store/citus")["leftovers"]).fetchone()
     except psycopg.errors.InsufficientPrivilege:
         return
     if row is not None and row["left"]:

@@ -75,12 +75,12 @@ class Target:
 
 def prepare(connection: Connection) -> None:
     """Begin a transaction that makes or changes a distributed schema."""
-    connection.execute(load("citus")["prepare"])
+    connection.execute(load("store/citus")["prepare"])
 
 
 def make_roles_everywhere(connection: Connection, roles: Roles) -> None:
     """Make on each node the roles that it does not have; raises `DatabaseUnavailable` with the first that could not."""
-    failed = connection.execute(load("citus")["roles_everywhere"], {"roles": roles.names}).fetchone()
+    failed = connection.execute(load("store/citus")["roles_everywhere"], {"roles": roles.names}).fetchone()
     if failed is not None:
         raise DatabaseUnavailable(
             f"expected node {failed['host']}:{failed['port']} to make the roles {', '.join(roles.names)}, but it answered: "
@@ -90,14 +90,14 @@ def make_roles_everywhere(connection: Connection, roles: Roles) -> None:
 
 def wait_for_other_migrations(connection: Connection, roles: Roles) -> None:
     """Let one migration after another change a schema; only who administers roles can make others wait, or has to."""
-    row = connection.execute(load("citus")["may_lock_roles"]).fetchone()
+    row = connection.execute(load("store/citus")["may_lock_roles"]).fetchone()
     if row is not None and row["may"]:
-        connection.execute(load("citus")["only_one"], {"owner": roles.owner})
+        connection.execute(load("store/citus")["only_one"], {"owner": roles.owner})
 
 
 def saved(connection: Connection, placement: Placement) -> list[str]:
     """Return the commands for what the ordinary tables of a distributed schema had, read where its tables live."""
-    rows = connection.execute(load("citus")["shards"], {"tables": placement.tables}).fetchall()
+    rows = connection.execute(load("store/citus")["shards"], {"tables": placement.tables}).fetchall()
     steps = next(row["stored"] for row in rows if row["name"] == "node_steps")
     commands = connection.execute(composed("saved_steps", steps=sql.Identifier(placement.tables, steps))).fetchall()
     return [row["command"] for row in commands]
@@ -105,7 +105,7 @@ def saved(connection: Connection, placement: Placement) -> list[str]:
 
 def read_parts(connection: Connection, schema: str) -> TableParts:
     """Read the parts to take from the tables of an ordinary schema."""
-    statements, values = load("citus"), {"schema": schema}
+    statements, values = load("store/citus"), {"schema": schema}
     partitioned = [row["name"] for row in connection.execute(statements["partitioned"], values)]
     if partitioned:
         raise SchemaOutdated(
@@ -121,19 +121,19 @@ def read_parts(connection: Connection, schema: str) -> TableParts:
 
 def distribute(connection: Connection, roles: Roles, schema: str) -> None:
     """Put the tables of an ordinary schema into one that Citus distributes; they lose what `read_parts` has read."""
-    statements = load("citus")
+    statements = load("store/citus")
     propagate(connection, on=False)
     connection.execute(statements["drop_code"])
     connection.execute(roles.put_into(statements["strip"]))
     connection.execute(composed("steps_table", tables=sql.Identifier(tables_schema(schema))))
-    connection.execute(load("bootstrap")["become_self"])
+    connection.execute(load("store/bootstrap")["become_self"])
     propagate(connection, on=True)
     connection.execute(statements["distribute"], {"tables": tables_schema(schema)})
 
 
 def undistribute(connection: Connection, schema: str) -> None:
     """Bring the tables of a distributed schema to this node, into the ordinary schema."""
-    statements = load("citus")
+    statements = load("store/citus")
     propagate(connection, on=True)
     connection.execute(statements["undistribute"], {"tables": tables_schema(schema)})
     propagate(connection, on=False)
@@ -143,12 +143,12 @@ def undistribute(connection: Connection, schema: str) -> None:
 
 def propagate(connection: Connection, *, on: bool) -> None:
     """Set whether all nodes get what this transaction defines from now on."""
-    connection.execute(load("citus")["propagate"], {"on": "on" if on else "off"})
+    connection.execute(load("store/citus")["propagate"], {"on": "on" if on else "off"})
 
 
 def target(connection: Connection, names: Names, roles: Roles) -> Target:
     """The distributed schema as it is now."""
-    rows = connection.execute(load("citus")["shards"], {"tables": tables_schema(names.schema)}).fetchall()
+    rows = connection.execute(load("store/citus")["shards"], {"tables": tables_schema(names.schema)}).fetchall()
     return Target(names, roles, {row["name"]: row["stored"] for row in rows}, rows[0]["shard"])
 
 
@@ -254,7 +254,7 @@ def refuse_node(connection: Connection, node: str) -> None:
     """Raise `InvalidInput` for a node, as HOST:PORT, that no schema of this database can be on."""
     if has_citus(connection) is None:
         raise InvalidInput(f"expected no node, since Citus distributes no schemas of this database, got {node!r}")
-    rows = connection.execute(load("citus")["nodes"]).fetchall()
+    rows = connection.execute(load("store/citus")["nodes"]).fetchall()
     known = [f"{row['host']}:{row['port']}" for row in rows if row["holds"]]
     if node not in known:
         raise InvalidInput(
@@ -274,7 +274,7 @@ def move(connection: Connection, conninfo: SecretStr, schema: str, node: str) ->
         return
     host, _, port = node.rpartition(":")
     with connect(coordinator(connection).dsn(conninfo)) as head:
-        head.execute(load("citus")["move_schema"], {"tables": placement.tables, "host": host, "port": int(port)})
+        head.execute(load("store/citus")["move_schema"], {"tables": placement.tables, "host": host, "port": int(port)})
 
 
 def drop(connection: Connection, conninfo: SecretStr, schema: str) -> None:

@@ -98,7 +98,7 @@ class StatementsSpread(psycopg.OperationalError):
 @cache
 def _settings_one_by_one() -> LiteralString:
     """The settings of every transaction as statements that take no snapshot."""
-    statements = load("connection")
+    statements = load("store/connection")
     settings = re.findall(r"set_config\('(\w+)', ('[^']*'), true\)", statements["settings"])
     return "; ".join(statements["set_locally"].format(name=name, value=value) for name, value in settings)
 
@@ -542,7 +542,7 @@ def _parts(conninfo: SecretStr) -> Mapping[str, Any] | None:
 
 def is_direct(connection: Connection) -> bool:
     """True if this is the server's own session: a pooler tells its client another process than the one that answers."""
-    row = connection.execute(load("connection")["backend"]).fetchone()
+    row = connection.execute(load("store/connection")["backend"]).fetchone()
     return row is not None and row["pid"] == connection.info.backend_pid
 
 
@@ -552,10 +552,10 @@ def refuse_spread(connection: Connection) -> None:
     There the settings of the transaction are missing. It is asked after a statement has found nothing where there should be
     something, on the same connection, since such a proxy chooses a server for each; and in the same way as transactions begin.
     """
-    begun = f"begin; {load('connection')['leave_mark']}".encode()
+    begun = f"begin; {load('store/connection')['leave_mark']}".encode()
     try:
         check(connection, patience=PATIENCE, opening=begun)
-        row = connection.execute(load("connection")["find_mark"]).fetchone()
+        row = connection.execute(load("store/connection")["find_mark"]).fetchone()
         connection.rollback()
     except psycopg.Error:  # what was refused before says more
         return

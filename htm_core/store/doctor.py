@@ -58,7 +58,7 @@ def examine(
         conninfo, worker = placement.node.dsn(conninfo), placement.node.dsn(worker)
     with _connected(conninfo) as connection:
         with connection.transaction():
-            connection.execute(load("bootstrap")["pin"])
+            connection.execute(load("store/bootstrap")["pin"])
             enter(connection, placement)
             named = choose(connection, schema, prefix=roles)
             state, held = read_state(connection, named, schema), rights(connection, named)
@@ -121,9 +121,9 @@ def _walls_key(connection: Connection, path: str, roles: Roles, placement: Place
     try:
         with connection.transaction():
             enter(connection, placement)
-            connection.execute(roles.statements("bootstrap")["become_owner"])
-            connection.execute(load("installation")["look_in"], {"path": path})
-            row = connection.execute(load("user_walls")["key"]).fetchone()
+            connection.execute(roles.statements("store/bootstrap")["become_owner"])
+            connection.execute(load("store/installation")["look_in"], {"path": path})
+            row = connection.execute(load("store/user_walls")["key"]).fetchone()
     except psycopg.Error:  # other checks say what is wrong
         return None
     return None if row is None else bytes(row["key"])
@@ -149,12 +149,12 @@ def _stepping_in(
     try:
         with connection.transaction():
             values = {"role": role, "path": path, "tenant": tenant, "now": "", "timeout": "30000", "idle": "30000"}
-            connection.execute(load("transactions")["enter"], values)
+            connection.execute(load("store/transactions")["enter"], values)
             enter(connection, placement)
             if key is not None:
-                terms = _one(connection, "transactions", "claim_terms", {})
+                terms = _one(connection, "store/transactions", "claim_terms", {})
                 connection.execute(
-                    load("transactions")["claim"], {"claim": sign(EVERYBODY, key=key, tenant=tenant, **terms)}
+                    load("store/transactions")["claim"], {"claim": sign(EVERYBODY, key=key, tenant=tenant, **terms)}
                 )
             findings.extend(look())
     except psycopg.Error as error:
@@ -182,7 +182,7 @@ def _inside(
     stored, pattern = (schema, "") if placement is None else (placement.tables, "_[0-9]+$")
     yield from _walls(connection, roles, stored, pattern)
     yield from _indexes(connection, roles, stored)
-    up = bool(_one(connection, "user_walls", "is_up", {})["enabled"])
+    up = bool(_one(connection, "store/user_walls", "is_up", {})["enabled"])
     if up and key is None:
         says = "up, and this login does not know the key that claims of users are signed with"
         yield Finding(
@@ -249,7 +249,7 @@ def _login(state: Mapping[str, Any], roles: Roles, held: Mapping[str, Any], *, e
 def _reach(connection: Connection, roles: Roles, schema: str) -> Iterator[Finding]:
     """Who may connect, and what else the members of these roles reach by them."""
     values = {"roles": roles.names, "schema": schema}
-    row = _one(connection, "doctor", "connect", values)
+    row = _one(connection, "store/doctor", "connect", values)
     database = f'"{row["database"]}"'
     if row["everybody"]:
         mend = (
@@ -262,14 +262,14 @@ def _reach(connection: Connection, roles: Roles, schema: str) -> Iterator[Findin
         yield Finding("connect", "note", f"{', '.join(row['shut_out'])} may not connect to {row['database']}", mend)
     else:
         yield Finding("connect", "well", f"only members of its roles may connect to {row['database']}")
-    shared = connection.execute(load("doctor")["shared_roles"], values).fetchall()
+    shared = connection.execute(load("store/doctor")["shared_roles"], values).fetchall()
     for other in shared:
         says = f"{', '.join(other['roles'])} have rights in {other['place']} as well" + (
             f"; both are open to {', '.join(other['logins'])}" if other["logins"] else ""
         )
         mend = f"htm migrate --move-roles --login LOGIN --url OWNER_DSN  # a --login for each that {row['database']} is for"
         yield Finding("reach", "wrong", says, mend)
-    for login in connection.execute(load("doctor")["far_logins"], values).fetchall():
+    for login in connection.execute(load("store/doctor")["far_logins"], values).fetchall():
         says = (
             f"the login {login['login']} also reaches the memories in {', '.join(login['databases'])}, by other roles"
         )
@@ -280,7 +280,7 @@ def _reach(connection: Connection, roles: Roles, schema: str) -> Iterator[Findin
 
 
 def _settings(connection: Connection) -> Iterator[Finding]:
-    values = {row["name"]: row["value"] for row in connection.execute(load("doctor")["settings"])}
+    values = {row["name"]: row["value"] for row in connection.execute(load("store/doctor")["settings"])}
     if values["server_encoding"] != "UTF8":
         mend = "create database memories encoding 'UTF8' template template0;  -- and use it in the url"
         yield Finding("encoding", "wrong", f"{values['server_encoding']} cannot hold every text", mend)
@@ -323,7 +323,7 @@ def _schema(connection: Connection, schema: str) -> Iterator[Finding]:
 
 
 def _walls(connection: Connection, roles: Roles, schema: str, pattern: str) -> Iterator[Finding]:
-    tables = connection.execute(load("doctor")["tables"], {"schema": schema, "pattern": pattern}).fetchall()
+    tables = connection.execute(load("store/doctor")["tables"], {"schema": schema, "pattern": pattern}).fetchall()
     for table in tables:
         name = f'"{schema}"."{table["name"]}"'
         if not table["guarded"]:
@@ -340,7 +340,7 @@ def _walls(connection: Connection, roles: Roles, schema: str, pattern: str) -> I
 def _user_walls(connection: Connection, schema: str, pattern: str, *, up: bool) -> Iterator[Finding]:
     """Check that the database, too, keeps the users of a tenant apart."""
     values = {"schema": schema, "pattern": pattern}
-    bare = [row["name"] for row in connection.execute(load("doctor")["without_user_wall"], values)]
+    bare = [row["name"] for row in connection.execute(load("store/doctor")["without_user_wall"], values)]
     if not up:
         yield Finding("user walls", "well", "down: users are kept apart by the conditions of our statements")
     elif bare:
@@ -352,12 +352,12 @@ def _user_walls(connection: Connection, schema: str, pattern: str, *, up: bool) 
 
 
 def _indexes(connection: Connection, roles: Roles, schema: str) -> Iterator[Finding]:
-    broken = [row["name"] for row in connection.execute(load("doctor")["broken_indexes"], {"schema": schema})]
+    broken = [row["name"] for row in connection.execute(load("store/doctor")["broken_indexes"], {"schema": schema})]
     for name in broken:
         yield Finding(
             "indexes", "wrong", f"{name} is not valid", f"reindex index concurrently {name};  -- as {roles.owner}"
         )
-    lost = connection.execute(load("doctor")["lost_indexes"], {"schema": schema}).fetchall()
+    lost = connection.execute(load("store/doctor")["lost_indexes"], {"schema": schema}).fetchall()
     for row in lost:
         mend = f'update "{schema}".vector_spaces set indexed = false where id = {row["id"]};'
         mend += f"  -- as {roles.owner}; a worker builds it"
@@ -367,7 +367,7 @@ def _indexes(connection: Connection, roles: Roles, schema: str) -> Iterator[Find
 
 
 def _jobs(connection: Connection) -> Iterator[Finding]:
-    rows = connection.execute(load("doctor")["jobs"]).fetchall()
+    rows = connection.execute(load("store/doctor")["jobs"]).fetchall()
     pending, oldest = sum(row["pending"] for row in rows), max((row["oldest"] or 0.0 for row in rows), default=0.0)
     waiting = ", ".join(f"{row['pending']} {row['kind']} {row['model']}".strip() for row in rows if row["pending"])
     for row in rows:
@@ -388,7 +388,7 @@ def _jobs(connection: Connection) -> Iterator[Finding]:
 
 
 def _tenant(connection: Connection, tenant: str, *, model: str) -> Iterator[Finding]:
-    row = _one(connection, "doctor", "tenant", {})
+    row = _one(connection, "store/doctor", "tenant", {})
     if row["model"] is None:
         yield Finding("tenant", "well", f"{tenant} has no memories yet")
         return

@@ -29,16 +29,16 @@ def forget(
     """
     came_with = mentions.attached_to_nodes(connection, group, owner=owner, robot=robot)
     touched = sorted({*group, *(node for _, node in came_with)})
-    connection.execute(load("forgetting")["lock_nodes"], {"ids": touched})
+    connection.execute(load("store/forgetting")["lock_nodes"], {"ids": touched})
     values = {"owner": owner, "by": by, "at": at}
     hidden = 0
     for node in group:
         hidden += len(
-            connection.execute(load("forgetting")["forget"], values | {"node": node, "robot": robot}).fetchall()
+            connection.execute(load("store/forgetting")["forget"], values | {"node": node, "robot": robot}).fetchall()
         )
     if not hidden:
         return 0, []
-    connection.execute(load("forgetting")["forget_mentions"], values | {"ids": [id for id, _ in came_with]})
+    connection.execute(load("store/forgetting")["forget_mentions"], values | {"ids": [id for id, _ in came_with]})
     return hidden, _hide(connection, touched, owner=owner, by=by, at=at)
 
 
@@ -62,8 +62,8 @@ def hide_mentions(
     """Hide single mentions; returns how many, and the nodes that are not live any more."""
     values = {"ids": list(ids), "owner": owner, "by": by, "at": at}
     if ids:
-        connection.execute(load("forgetting")["lock_nodes_of_mentions"], values)
-    rows = connection.execute(load("forgetting")["forget_mentions"], values).fetchall() if ids else []
+        connection.execute(load("store/forgetting")["lock_nodes_of_mentions"], values)
+    rows = connection.execute(load("store/forgetting")["forget_mentions"], values).fetchall() if ids else []
     touched = sorted({row["node_id"] for row in rows if row["node_id"] is not None})
     return len(rows), _hide(connection, touched, owner=owner, by=by, at=at) if touched else []
 
@@ -71,21 +71,21 @@ def hide_mentions(
 def mentions_of_key(connection: Connection, node: UUID, *, key: str, owner: str) -> list[UUID]:
     """The mentions of a node that were said for a key and are not forgotten."""
     values = {"node": node, "key": key, "owner": owner}
-    return [row["id"] for row in connection.execute(load("forgetting")["mentions_of_key"], values)]
+    return [row["id"] for row in connection.execute(load("store/forgetting")["mentions_of_key"], values)]
 
 
 def restore(connection: Connection, group: Sequence[UUID], *, owner: str) -> int:
     """Bring back the forgotten mentions of nodes, and the files that were hidden with them; returns how many of the nodes' own."""
     came_with = mentions.attached_to_nodes(connection, group, owner=owner, hidden=True)
     touched = sorted({*group, *(node for _, node in came_with)})
-    connection.execute(load("forgetting")["lock_nodes"], {"ids": touched})
+    connection.execute(load("store/forgetting")["lock_nodes"], {"ids": touched})
     times = quotes.times_forgotten(connection, group)
     shown = 0
     for node in group:
-        shown += len(connection.execute(load("forgetting")["restore"], {"node": node, "owner": owner}).fetchall())
+        shown += len(connection.execute(load("store/forgetting")["restore"], {"node": node, "owner": owner}).fetchall())
     if shown:
         ids = [id for id, _ in came_with]
-        connection.execute(load("forgetting")["restore_attached"], {"ids": ids, "owner": owner})
+        connection.execute(load("store/forgetting")["restore_attached"], {"ids": ids, "owner": owner})
         nodes.refresh(connection, touched, described=touched)
         quotes.restore(connection, group, owner=owner, times=times)
     return shown
@@ -94,8 +94,12 @@ def restore(connection: Connection, group: Sequence[UUID], *, owner: str) -> int
 def restore_mentions(connection: Connection, ids: Sequence[UUID], *, owner: str) -> None:
     """Bring back single mentions that were forgotten."""
     if ids:
-        connection.execute(load("forgetting")["lock_nodes_of_mentions"], {"ids": list(ids)})
-    rows = connection.execute(load("forgetting")["restore_mentions"], {"ids": list(ids), "owner": owner}) if ids else ()
+        connection.execute(load("store/forgetting")["lock_nodes_of_mentions"], {"ids": list(ids)})
+    rows = (
+        connection.execute(load("store/forgetting")["restore_mentions"], {"ids": list(ids), "owner": owner})
+        if ids
+        else ()
+    )
     touched = sorted({row["node_id"] for row in rows if row["node_id"] is not None})
     if touched:
         nodes.refresh(connection, touched, described=touched)
@@ -103,15 +107,15 @@ def restore_mentions(connection: Connection, ids: Sequence[UUID], *, owner: str)
 
 def node_of_key(connection: Connection, key: str, *, owner: str) -> UUID | None:
     """The newest node of a key, forgotten or not."""
-    row = connection.execute(load("forgetting")["node_of_key"], {"owner": owner, "key": key}).fetchone()
+    row = connection.execute(load("store/forgetting")["node_of_key"], {"owner": owner, "key": key}).fetchone()
     return row["node_id"] if row else None
 
 
 def hide_expired(connection: Connection, *, owner: str) -> list[UUID]:
     """Hide what has expired as if it had been forgotten then; returns the nodes that are not live any more."""
     values = {"owner": owner, "by": EXPIRY}
-    connection.execute(load("forgetting")["lock_nodes_of_expired"], values)
-    rows = connection.execute(load("forgetting")["hide_expired"], values).fetchall()
+    connection.execute(load("store/forgetting")["lock_nodes_of_expired"], values)
+    rows = connection.execute(load("store/forgetting")["hide_expired"], values).fetchall()
     touched = sorted({row["node_id"] for row in rows if row["node_id"] is not None})
     if not touched:
         return []
@@ -128,7 +132,7 @@ def sweep(connection: Connection, *, before: datetime, owner: str | None = None)
     values = {"owner": owner, "before": before, "by": EXPIRY}
     hidden: list[UUID] = []
     deleted = 0
-    for row in connection.execute(load("forgetting")["owners_with_expired"], values).fetchall():
+    for row in connection.execute(load("store/forgetting")["owners_with_expired"], values).fetchall():
         hidden += hide_expired(connection, owner=row["owner"])
         deleted += purge(connection, owner=row["owner"], before=before, by=EXPIRY)["nodes"]
     return hidden, deleted
@@ -136,7 +140,9 @@ def sweep(connection: Connection, *, before: datetime, owner: str | None = None)
 
 def tenants_with_expired(connection: Connection, *, before: datetime) -> list[str]:
     """The tenants in which a sweep has something to do."""
-    row = connection.execute(load("forgetting")["tenants_with_expired"], {"before": before, "by": EXPIRY}).fetchone()
+    row = connection.execute(
+        load("store/forgetting")["tenants_with_expired"], {"before": before, "by": EXPIRY}
+    ).fetchone()
     assert row is not None  # a select without from has one row
     return list(row["tenants"])
 
@@ -149,15 +155,15 @@ def purge(connection: Connection, *, owner: str, before: datetime, by: str | Non
         *([] if owner.startswith(NOTE_OWNER_PREFIX) else places.note_owners(connection, owner=owner)),
     ]:
         values = {"owner": owner_name, "before": before, "by": by}
-        connection.execute(load("forgetting")["lock_nodes_of_forgotten"], values)
-        rows = connection.execute(load("forgetting")["to_purge"], values).fetchall()
+        connection.execute(load("store/forgetting")["lock_nodes_of_forgotten"], values)
+        rows = connection.execute(load("store/forgetting")["to_purge"], values).fetchall()
         counts.update(_empty(connection, rows, owner=owner_name))
     return dict(counts)
 
 
 def _empty(connection: Connection, rows: Sequence[Row], *, owner: str, stated: Collection[UUID] = ()) -> dict[str, int]:
     """Empty mentions, and delete the nodes that no other mention keeps; returns counts. `stated` is as for `delete_unmentioned`."""
-    connection.execute(load("forgetting")["empty"], {"ids": [row["id"] for row in rows]})
+    connection.execute(load("store/forgetting")["empty"], {"ids": [row["id"] for row in rows]})
     touched = sorted({row["node_id"] for row in rows if row["node_id"] is not None})
     return delete_unmentioned(connection, touched, owner=owner, stated=stated) | {"mentions": len(rows)}
 
@@ -169,13 +175,15 @@ def erase_owner(connection: Connection, *, owner: str) -> dict[str, int]:
         notes.update(erase_owner(connection, owner=owner_name))
     places.erase_audit(connection, owner=owner, session=None)
     values: dict[str, str | None] = {"owner": owner, "session": None}
-    sessions = connection.execute(load("forgetting")["drop_sessions"], values).fetchall()  # waits for running writers
-    connection.execute(load("forgetting")["lock_nodes_of_owner"], values)
-    deleted = connection.execute(load("forgetting")["delete_owner_mentions"], values).fetchall()
-    nodes_of = [row["id"] for row in connection.execute(load("forgetting")["nodes_of_owner"], values)]
+    sessions = connection.execute(
+        load("store/forgetting")["drop_sessions"], values
+    ).fetchall()  # waits for running writers
+    connection.execute(load("store/forgetting")["lock_nodes_of_owner"], values)
+    deleted = connection.execute(load("store/forgetting")["delete_owner_mentions"], values).fetchall()
+    nodes_of = [row["id"] for row in connection.execute(load("store/forgetting")["nodes_of_owner"], values)]
     counts = delete_unmentioned(connection, nodes_of, owner=owner)
-    connection.execute(load("forgetting")["drop_working_sets"], values)
-    connection.execute(load("files")["drop_all"], values)
+    connection.execute(load("store/forgetting")["drop_working_sets"], values)
+    connection.execute(load("store/files")["drop_all"], values)
     relations.drop_of_owner(connection, owner=owner)  # also those between shared nodes
     notes.update(counts | {"mentions": len(deleted), "sessions": len(sessions)})
     return dict(notes)
@@ -188,12 +196,14 @@ def erase_session(connection: Connection, *, owner: str, session: str) -> dict[s
         notes.update(erase_session(connection, owner=note_owner(owner, session), session=session))
         places.erase_audit(connection, owner=owner, session=session)
     values: dict[str, str | None] = {"owner": owner, "session": session}
-    sessions = connection.execute(load("forgetting")["drop_session"], values).fetchall()  # waits for running writers
-    connection.execute(load("forgetting")["lock_nodes_of_session"], values)
-    rows = connection.execute(load("forgetting")["delete_session_mentions"], values).fetchall()
+    sessions = connection.execute(
+        load("store/forgetting")["drop_session"], values
+    ).fetchall()  # waits for running writers
+    connection.execute(load("store/forgetting")["lock_nodes_of_session"], values)
+    rows = connection.execute(load("store/forgetting")["delete_session_mentions"], values).fetchall()
     counts = delete_unmentioned(connection, [row["node_id"] for row in rows if row["node_id"]], owner=owner)
-    connection.execute(load("forgetting")["drop_working_sets"], values)
-    connection.execute(load("files")["drop_session"], values)  # its files are no longer loaded
+    connection.execute(load("store/forgetting")["drop_working_sets"], values)
+    connection.execute(load("store/files")["drop_session"], values)  # its files are no longer loaded
     notes.update(counts | {"mentions": len(rows), "sessions": len(sessions)})
     return dict(notes)
 
@@ -201,9 +211,9 @@ def erase_session(connection: Connection, *, owner: str, session: str) -> dict[s
 def erase_key(connection: Connection, *, owner: str, key: str) -> dict[str, int]:
     """Erase every version of a key: its mentions, and the nodes that no other mention keeps; returns counts."""
     keys.lock(connection, key, owner=owner)
-    connection.execute(load("forgetting")["lock_nodes_of_key"], {"owner": owner, "key": key})
-    rows = connection.execute(load("forgetting")["said_for_key"], {"owner": owner, "key": key}).fetchall()
-    gone = connection.execute(load("forgetting")["drop_key"], {"owner": owner, "key": key}).fetchall()
+    connection.execute(load("store/forgetting")["lock_nodes_of_key"], {"owner": owner, "key": key})
+    rows = connection.execute(load("store/forgetting")["said_for_key"], {"owner": owner, "key": key}).fetchall()
+    gone = connection.execute(load("store/forgetting")["drop_key"], {"owner": owner, "key": key}).fetchall()
     counts = _empty(connection, rows, owner=owner, stated={row["node_id"] for row in rows if row["is_told"]})
     return counts | {"keys": counts["keys"] + len(gone)}
 
@@ -215,7 +225,7 @@ def delete_unmentioned(
 
     What shows them by their ids quotes them, and what repeats the words of those that are `stated`: that somebody said.
     """
-    statements = load("forgetting")
+    statements = load("store/forgetting")
     connection.execute(statements["lock_nodes"], {"ids": list(touched)})
     unmentioned = [
         row["id"] for row in connection.execute(statements["unmentioned"], {"ids": list(touched), "owner": owner})

@@ -35,7 +35,7 @@ def build_due(database: Database, *, threshold: int = THRESHOLD) -> list[str]:
         with database.owner() as connection, sole_builder(connection) as alone:
             if not alone:
                 return []
-            statements, names = load("indexes"), []
+            statements, names = load("store/indexes"), []
             connection.execute(statements["set_build_limits"])
             analyze(connection)
             for table in TABLES:
@@ -53,7 +53,7 @@ def analyze(connection: Connection) -> list[str]:
 
     It takes half a second and more for the samples of all of them, and is asked for whenever a tenant's words are counted.
     """
-    statements = load("indexes")
+    statements = load("store/indexes")
     names = [row["name"] for row in connection.execute(statements["changed"])]
     if names:
         tables = sql.SQL(", ").join(map(sql.Identifier, names))
@@ -64,7 +64,7 @@ def analyze(connection: Connection) -> list[str]:
 def due(connection: Connection, table: str, *, threshold: int) -> list[dict[str, Any]]:
     """The spaces whose vectors in a table are many, can be indexed, and are not."""
     values = {"threshold": threshold, "largest": LARGEST_HALVES}
-    spaces = connection.execute(load("indexes")[f"{table}_wanted"], values).fetchall()
+    spaces = connection.execute(load("store/indexes")[f"{table}_wanted"], values).fetchall()
     return [space for space in spaces if space["vectors"] >= threshold]
 
 
@@ -74,7 +74,7 @@ def sole_builder(connection: Connection) -> Iterator[bool]:
 
     The row of another session that was killed counts for nothing: the server says which of its sessions are running.
     """
-    statements = load("indexes")
+    statements = load("store/indexes")
     with connection.transaction():
         row = connection.execute(statements["builder"]).fetchone()
         alone = row is not None and (row["pid"] is None or not _is_running(connection, row))
@@ -88,13 +88,13 @@ def sole_builder(connection: Connection) -> Iterator[bool]:
 
 
 def _is_running(connection: Connection, session: dict[str, Any]) -> bool:
-    row = connection.execute(load("indexes")["is_running"], session).fetchone()
+    row = connection.execute(load("store/indexes")["is_running"], session).fetchone()
     return row is not None and bool(row["running"])
 
 
 def build(connection: Connection, table: str, space: Mapping[str, Any], *, extension: str) -> list[str]:
     """Build one space's index, one in each partition, after dropping what an interrupted build left, and return the names."""
-    statements, built = load("indexes"), []
+    statements, built = load("store/indexes"), []
     for leaf in leaves(connection, table):
         parts = hnsw_parts(leaf, space, extension=extension)
         give_memory(connection, leaf, space)
@@ -107,7 +107,7 @@ def build(connection: Connection, table: str, space: Mapping[str, Any], *, exten
 
 def give_memory(connection: Connection, leaf: str, space: Mapping[str, Any]) -> None:
     """Let the session have the memory that the graph of a space's vectors in one table needs while it is built."""
-    statements = load("indexes")
+    statements = load("store/indexes")
     parts = {"leaf": sql.Identifier(leaf), "space": sql.Literal(space["id"])}
     row = connection.execute(sql.SQL(statements["count"]).format(**parts)).fetchone()
     assert row is not None  # a select without group by has one row
@@ -122,7 +122,7 @@ def graph_bytes(vectors: int, dimension: int, quantized: bool) -> int:
 
 def leaves(connection: Connection, table: str) -> list[str]:
     """The tables that hold the rows of a table: its partitions, or the table itself."""
-    return [row["name"] for row in connection.execute(load("indexes")["leaves"], {"table": table})]
+    return [row["name"] for row in connection.execute(load("store/indexes")["leaves"], {"table": table})]
 
 
 def index_name(leaf: str, space: Mapping[str, Any]) -> str:
@@ -133,7 +133,7 @@ def index_name(leaf: str, space: Mapping[str, Any]) -> str:
 def hnsw_parts(leaf: str, space: Mapping[str, Any], *, extension: str) -> dict[str, sql.Composable]:
     """The parts of the statement that builds a space's index in one table. `extension` is the schema of pgvector."""
     literals = {"dimension": sql.Literal(space["dimension"]), "space": sql.Literal(space["id"])}
-    kind = sql.SQL(load("indexes")["signs" if space["quantized"] else "numbers"])
+    kind = sql.SQL(load("store/indexes")["signs" if space["quantized"] else "numbers"])
     names = ("halfvec", "halfvec_cosine_ops", "binary_quantize", "bit_hamming_ops")
     key = kind.format(**{name: sql.Identifier(extension, name) for name in names}, **literals)
     return {"name": sql.Identifier(index_name(leaf, space)), "key": key} | literals

@@ -96,14 +96,14 @@ class Installation:
     def _look(self, connection: Connection) -> bool:
         """Note the schema of the extension, the roles and what the login may; say whether the wall between users is up."""
         with connection.transaction():
-            connection.execute(load("bootstrap")["pin"])
+            connection.execute(load("store/bootstrap")["pin"])
             self.address.enter(connection)
-            row = connection.execute(load("installation")["vector_home"]).fetchone()
+            row = connection.execute(load("store/installation")["vector_home"]).fetchone()
             self.roles = choose(connection, self._settings.schema_, prefix=self._prefix)
             self.may_work = self.address.is_embedded or bool(rights(connection, self.roles)["worker"])
             if row is None:
                 raise SchemaOutdated("expected the extension pgvector, got none; run `htm migrate` as a superuser")
-            connection.execute(load("installation")["look_in"], {"path": self.path})
+            connection.execute(load("store/installation")["look_in"], {"path": self.path})
             walls = self.has_user_walls(connection)
             self.refuse_cells(connection)
             self.extension = str(row["nspname"])
@@ -114,11 +114,11 @@ class Installation:
     def enter(self, connection: Connection) -> None:
         """Have a transaction that has begun find the tables, as the login and without a tenant."""
         self.address.enter(connection)
-        connection.execute(load("installation")["look_in"], {"path": self.path})
+        connection.execute(load("store/installation")["look_in"], {"path": self.path})
 
     def has_user_walls(self, connection: Connection) -> bool:
         """True if the wall between users is up, asked in a transaction that finds the tables."""
-        row = connection.execute(load("user_walls")["is_up"]).fetchone()
+        row = connection.execute(load("store/user_walls")["is_up"]).fetchone()
         return row is not None and bool(row["enabled"])
 
     def refuse_cells(self, connection: Connection) -> None:
@@ -128,7 +128,7 @@ class Installation:
         """
         if self._settings.cells or self._cell != HOME:
             return
-        row = connection.execute(load("installation")["has_cells"]).fetchone()
+        row = connection.execute(load("store/installation")["has_cells"]).fetchone()
         if row is not None and row["found"]:
             self.is_refused = True  # later calls look before they ask the pool
             raise InvalidInput(
@@ -141,7 +141,7 @@ class Installation:
         if self._settings.cells:  # it serves all cells of its node, and is refused by none
             return
         nobody = {"path": self.path, "role": "none", "tenant": "", "now": "", "timeout": "0", "idle": "0"}
-        connection.execute(load("transactions")["enter"], nobody)
+        connection.execute(load("store/transactions")["enter"], nobody)
         self.address.enter(connection)
         self.refuse_cells(connection)
 
@@ -156,12 +156,12 @@ class Installation:
         try:
             refuse_pooler(connection)
             connection.execute(
-                load("connection")["settings"].replace(", true)", ", false)")
+                load("store/connection")["settings"].replace(", true)", ", false)")
             )  # it is nobody else's session
-            connection.execute(self.roles.statements("bootstrap")["become_owner"].replace("local ", ""))
+            connection.execute(self.roles.statements("store/bootstrap")["become_owner"].replace("local ", ""))
             placement = self.address.placement
             path = self.path if placement is None else placement.owner_path
-            connection.execute(load("installation")["search_path"], {"path": path})
+            connection.execute(load("store/installation")["search_path"], {"path": path})
             if placement is not None:
                 citus.become_owner_of(connection, placement)
             register_types(connection, self.extension)
@@ -182,9 +182,9 @@ class Installation:
                     connection = ended.enter_context(connect(dsn, patience=self._settings.pool_timeout))
                     ended.enter_context(connection.transaction())
                     self.address.enter(connection)
-                    connection.execute(self.roles.statements("bootstrap")["become_owner"])
-                    connection.execute(self.roles.statements("bootstrap")["enter"], {"schema": schema})
-                    connection.execute(load("installation")["look_in"], {"path": self.path})
+                    connection.execute(self.roles.statements("store/bootstrap")["become_owner"])
+                    connection.execute(self.roles.statements("store/bootstrap")["enter"], {"schema": schema})
+                    connection.execute(load("store/installation")["look_in"], {"path": self.path})
                     held.enter_context(ended.pop_all())
                 return connection
 
@@ -194,7 +194,7 @@ class Installation:
 def _refuse_outsider(connection: Connection, schema: str) -> None:
     """Raise `SchemaOutdated` with the command when the schema is there and only the login's membership is missing."""
     with connection.transaction():
-        connection.execute(load("bootstrap")["pin"])
+        connection.execute(load("store/bootstrap")["pin"])
         roles = find(connection, schema)
         if roles is None:
             return

@@ -75,19 +75,19 @@ def enqueue_embedding(
     if nodes:
         flags = [bulk if isinstance(bulk, bool) else node in bulk for node in nodes]
         values = {"nodes": list(nodes), "bulk": flags, "model": model}
-        connection.queue(load("jobs")["enqueue_embedding"], values)
+        connection.queue(load("store/jobs")["enqueue_embedding"], values)
 
 
 def enqueue(connection: Connection, nodes: Sequence[UUID], *, kind: str, model: str = "", bulk: bool = False) -> None:
     """Queue one job of another kind for each node; a job that has been claimed or given up is done again."""
     if nodes:
         values = {"nodes": sorted(set(nodes)), "kind": kind, "model": model, "bulk": bulk}
-        connection.queue(load("jobs")["enqueue"], values)
+        connection.queue(load("store/jobs")["enqueue"], values)
 
 
 def enqueue_count(connection: Connection) -> None:
     """Queue a job that counts the tenant's words again."""
-    connection.queue(load("jobs")["enqueue_count"])
+    connection.queue(load("store/jobs")["enqueue_count"])
 
 
 def enqueue_due_counts(connection: Connection) -> int:
@@ -95,21 +95,21 @@ def enqueue_due_counts(connection: Connection) -> int:
 
     Reads about 200,000 rows at most; where there are more, the tenants are chosen at random.
     """
-    row = connection.execute(load("jobs")["enqueue_due_counts"]).fetchone()
+    row = connection.execute(load("store/jobs")["enqueue_due_counts"]).fetchone()
     assert row is not None  # a select without from has one row
     return int(row["queued"])
 
 
 def move_to_active_model(connection: Connection, jobs: Sequence[ClaimedJob]) -> int:
     """Give jobs of a model that the tenant no longer has to its present model, and return how many."""
-    row = connection.execute(load("jobs")["move_to_active_model"], {"ids": _ids(jobs)}).fetchone()
+    row = connection.execute(load("store/jobs")["move_to_active_model"], {"ids": _ids(jobs)}).fetchone()
     assert row is not None  # an aggregate has one row
     return int(row["moved"])
 
 
 def backlog(connection: Connection, *, most: int = MOST_COUNTED) -> list[PendingJobs]:
     """The jobs of all tenants by their lane and class, of each at most so many; the connection has a worker's role."""
-    return [PendingJobs(**row) for row in connection.execute(load("jobs")["backlog"], {"most": most})]
+    return [PendingJobs(**row) for row in connection.execute(load("store/jobs")["backlog"], {"most": most})]
 
 
 def claim(
@@ -142,7 +142,7 @@ def claim(
         "only": None if only is None else list(only),
         "besides": list(besides),
     }
-    return [ClaimedJob(**row) for row in connection.execute(load("jobs")["claim"], values)]
+    return [ClaimedJob(**row) for row in connection.execute(load("store/jobs")["claim"], values)]
 
 
 def claim_nodes(
@@ -157,23 +157,23 @@ def claim_nodes(
         "limit": limit,
         "lease": lease,
     }
-    return [ClaimedJob(**row) for row in connection.execute(load("jobs")["claim_nodes"], values)]
+    return [ClaimedJob(**row) for row in connection.execute(load("store/jobs")["claim_nodes"], values)]
 
 
 def renew(connection: Connection, jobs: Sequence[ClaimedJob], *, lease: float) -> None:
     """Extend the claim on jobs to `lease` seconds from now."""
-    connection.execute(load("jobs")["renew"], {"ids": _ids(jobs), "lease": lease})
+    connection.execute(load("store/jobs")["renew"], {"ids": _ids(jobs), "lease": lease})
 
 
 def release(connection: Connection, jobs: Sequence[ClaimedJob]) -> None:
     """Give up the claim on jobs that were not begun."""
-    connection.execute(load("jobs")["release"], {"ids": _ids(jobs)})
+    connection.execute(load("store/jobs")["release"], {"ids": _ids(jobs)})
 
 
 def make_due(connection: Connection, of: LaneTenants) -> int:
     """Make jobs due that were postponed because their client was unavailable, and return how many."""
     values = {"model": of.lane[1], "only": None if of.only is None else list(of.only), "besides": list(of.besides)}
-    return connection.execute(load("jobs")["make_due"], values).rowcount
+    return connection.execute(load("store/jobs")["make_due"], values).rowcount
 
 
 def with_due(connection: Connection, lane_tenants: Sequence[LaneTenants]) -> set[tuple[Lane, str | None]]:
@@ -181,7 +181,7 @@ def with_due(connection: Connection, lane_tenants: Sequence[LaneTenants]) -> set
 
     `besides` is left out: what a lane has may be the jobs of tenants that it does not serve.
     """
-    rows = connection.execute(load("jobs")["with_due"], _tenants(lane_tenants))
+    rows = connection.execute(load("store/jobs")["with_due"], _tenants(lane_tenants))
     return {((row["kind"], row["model"]), row["tenant"]) for row in rows}
 
 
@@ -191,14 +191,14 @@ def next_due(connection: Connection, lane_tenants: Sequence[LaneTenants]) -> flo
     values = _tenants(lane_tenants) | {
         f"besides_{name}": [row[place] for row in besides] for place, name in enumerate(("kinds", "models", "tenants"))
     }
-    row = connection.execute(load("jobs")["next_due"], values).fetchone()
+    row = connection.execute(load("store/jobs")["next_due"], values).fetchone()
     return row["seconds"] if row else None
 
 
 def missing_texts(read: Reader, nodes: Sequence[UUID], *, model: str, limit: int) -> list[MissingText]:
     """Up to `limit` passages of nodes that have no vector of a model yet: the first of each node, then the second of each."""
     values = {"nodes": list(nodes), "model": model, "limit": limit}
-    return [MissingText(**row) for row in read(load("jobs")["missing_texts"], values)]
+    return [MissingText(**row) for row in read(load("store/jobs")["missing_texts"], values)]
 
 
 def nodes_left(missing: Sequence[MissingText], made: Collection[UUID]) -> set[UUID]:
@@ -209,29 +209,29 @@ def nodes_left(missing: Sequence[MissingText], made: Collection[UUID]) -> set[UU
 
 def finish_embedding(connection: Connection, nodes: Sequence[UUID], *, model: str) -> None:
     """Delete the embed jobs of nodes whose passages all have a vector by now, whoever has claimed them."""
-    connection.queue(load("jobs")["finish_embedding"], {"nodes": list(nodes), "model": model})
+    connection.queue(load("store/jobs")["finish_embedding"], {"nodes": list(nodes), "model": model})
 
 
 def finish(connection: Connection, jobs: Sequence[ClaimedJob]) -> set[UUID]:
     """Delete finished jobs and return those that still existed; another worker may have finished some."""
-    return {row["id"] for row in connection.execute(load("jobs")["finish"], {"ids": _ids(jobs)})}
+    return {row["id"] for row in connection.execute(load("store/jobs")["finish"], {"ids": _ids(jobs)})}
 
 
 def postpone(connection: Connection, jobs: Sequence[ClaimedJob], *, error: str, seconds: float, tried: bool) -> None:
     """Postpone jobs by about `seconds` and store the error; with `tried` it counts as an attempt."""
     values = {"ids": _ids(jobs), "error": error, "seconds": seconds, "tried": int(tried)}
-    connection.execute(load("jobs")["postpone"], values)
+    connection.execute(load("store/jobs")["postpone"], values)
 
 
 def park(connection: Connection, jobs: Sequence[ClaimedJob], *, error: str) -> None:
     """Give up on jobs until `retry`, and store the error."""
-    connection.execute(load("jobs")["park"], {"ids": _ids(jobs), "error": error})
+    connection.execute(load("store/jobs")["park"], {"ids": _ids(jobs), "error": error})
 
 
 def retry(connection: Connection, *, owners: Sequence[str], ids: Sequence[UUID] | None, kind: str | None) -> int:
     """Make parked jobs due again with no attempts counted, and return how many."""
     values = {"owners": list(owners), "ids": None if ids is None else list(ids), "kind": kind}
-    return connection.execute(load("jobs")["retry_parked"], values).rowcount
+    return connection.execute(load("store/jobs")["retry_parked"], values).rowcount
 
 
 def list_jobs(
@@ -245,7 +245,7 @@ def list_jobs(
 ) -> list[Job]:
     """The jobs for these owners' memories, or for one of them: parked ones first, then the oldest."""
     values = {"owners": list(owners), "kind": kind, "parked": parked, "limit": limit, "node": node}
-    rows = connection.execute(load("jobs")["list"], values)
+    rows = connection.execute(load("store/jobs")["list"], values)
     return [
         Job(**(row | {"id": str(row["id"]), "node_id": None if row["node_id"] is None else str(row["node_id"])}))
         for row in rows
@@ -254,14 +254,14 @@ def list_jobs(
 
 def count_pending(connection: Connection, *, owners: Sequence[str]) -> PendingCounts:
     """Counts of the jobs for these owners' memories."""
-    row = connection.execute(load("jobs")["count_pending"], {"owners": list(owners)}).fetchone()
+    row = connection.execute(load("store/jobs")["count_pending"], {"owners": list(owners)}).fetchone()
     assert row is not None  # an aggregate has one row
     return PendingCounts(row["pending"], row["parked"], row["oldest"])
 
 
 def make_all_due(connection: Connection) -> None:
     """Make the tenant's waiting jobs due now."""
-    connection.execute(load("jobs")["make_all_due"])
+    connection.execute(load("store/jobs")["make_all_due"])
 
 
 def are_waiting(connection: Connection, lanes: Sequence[Lane]) -> tuple[bool, bool]:
@@ -269,14 +269,14 @@ def are_waiting(connection: Connection, lanes: Sequence[Lane]) -> tuple[bool, bo
 
     A flush waits for jobs without an error that are in these lanes or claimed by any worker.
     """
-    row = connection.execute(load("jobs")["are_waiting"], _columns(lanes)).fetchone()
+    row = connection.execute(load("store/jobs")["are_waiting"], _columns(lanes)).fetchone()
     assert row is not None  # a select without from has one row
     return row["untried"], row["there"]
 
 
 def waiting_lanes(connection: Connection) -> dict[Lane, int]:
     """Count the tenant's waiting jobs by lane."""
-    return {(row["kind"], row["model"]): row["jobs"] for row in connection.execute(load("jobs")["waiting_lanes"])}
+    return {(row["kind"], row["model"]): row["jobs"] for row in connection.execute(load("store/jobs")["waiting_lanes"])}
 
 
 def _tenants(lane_tenants: Sequence[LaneTenants]) -> dict[str, list[str | None]]:

@@ -16,8 +16,8 @@ def take(connection: Connection, kind: str, *named: tuple[str, ...]) -> None:
     """
     if named:
         names = {"names": _hashes(kind, named)}
-        connection.queue(load("locks")["insert"], names)
-        connection.queue(load("locks")["delete"], names)
+        connection.queue(load("store/locks")["insert"], names)
+        connection.queue(load("store/locks")["delete"], names)
 
 
 def _hashes(kind: str, named: Iterable[tuple[str, ...]]) -> list[bytes]:

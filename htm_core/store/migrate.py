@@ -98,9 +98,9 @@ def _begin(
     connection: Connection, *, schema: str, prefix: str | None, logins: bool = False
 ) -> tuple[dict[str, LiteralString], Roles, Names]:
     """Choose the roles, and make what only a superuser can make: the statements with these roles, the roles, and the schemas."""
-    connection.execute(load("bootstrap")["pin"])
+    connection.execute(load("store/bootstrap")["pin"])
     roles = choose(connection, schema, prefix=prefix)
-    boot = roles.statements("bootstrap")
+    boot = roles.statements("store/bootstrap")
     connection.execute(boot["enter"], {"schema": schema})
     names = prepare(connection, roles, schema=schema, logins=logins)
     connection.execute(names.put_into(boot["load_vector"]))
@@ -125,7 +125,7 @@ def _apply_migrations(connection: Connection, steps: Steps, roles: Roles, names:
     connection.add_notice_handler(_tell)
     for step in steps.migrations:
         connection.execute(names.put_into_migration(roles.put_into(step.text)))
-        connection.execute(load("bootstrap")["record"], recorded_row(step))
+        connection.execute(load("store/bootstrap")["record"], recorded_row(step))
         _log.info("applied migration %03d %s", step.version, step.name)
     connection.remove_notice_handler(_tell)
 
@@ -139,7 +139,7 @@ def _tell(diagnostic: psycopg.errors.Diagnostic) -> None:
 def _record_functions(connection: Connection, steps: Steps, names: Names) -> None:
     for file in steps.functions:
         row = recorded_row(file) | {"release": schema_files().release, "extension_schema": names.extension}
-        connection.execute(load("bootstrap")["record_functions"], row)
+        connection.execute(load("store/bootstrap")["record_functions"], row)
 
 
 def _warn_of_open_schemas(connection: Connection, roles: Roles, names: Names) -> None:
@@ -181,14 +181,14 @@ def _migrate_distributed(
 
 
 def _make_missing_roles(connection: Connection, schema: str, prefix: str | None) -> None:
-    connection.execute(load("bootstrap")["pin"])
+    connection.execute(load("store/bootstrap")["pin"])
     citus_schema.prepare(connection)
     roles = choose(connection, schema, prefix=prefix)
     if read_state(connection, roles, schema)["roles"] < 3:
         make_roles(connection, roles, schema=schema)
     else:  # maybe made before this server had other nodes
         citus_schema.make_roles_everywhere(connection, roles)
-    connection.execute(roles.put_into(load("citus")["owner_may_log_in"]))
+    connection.execute(roles.put_into(load("store/citus")["owner_may_log_in"]))
 
 
 def _migrate_tables(
@@ -202,7 +202,7 @@ def _migrate_tables(
     if was_distributed:
         citus_schema.undistribute(connection, schema)
     else:
-        connection.execute(roles.put_into(load("citus")["tables_schema"]))
+        connection.execute(roles.put_into(load("store/citus")["tables_schema"]))
     citus_schema.propagate(connection, on=False)
     connection.execute(boot["become_owner"])
     if was_distributed:
@@ -233,7 +233,7 @@ def _renew_functions(
     roles, names = _enter_as_owner(connection, placement, prefix)
     steps = _due(connection, upto)
     _refuse_older_clients(
-        connection, roles.statements("bootstrap")["older_clients"], placement.schema, steps.migrations
+        connection, roles.statements("store/bootstrap")["older_clients"], placement.schema, steps.migrations
     )
     if steps.functions and not steps.migrations:
         made = citus_schema.target(connection, names, roles)
@@ -247,14 +247,14 @@ def _renew_functions(
 def _enter_as_owner(connection: Connection, placement: citus.Placement, prefix: str | None) -> tuple[Roles, Names]:
     """Begin a transaction of the owner on the node where the tables live; what they need there is made if it is missing."""
     schema = placement.schema
-    connection.execute(load("bootstrap")["pin"])
+    connection.execute(load("store/bootstrap")["pin"])
     connection.execute(placement.enter)
     roles = choose(connection, schema, prefix=prefix)
-    connection.execute(load("bootstrap")["enter"], {"schema": schema})
+    connection.execute(load("store/bootstrap")["enter"], {"schema": schema})
     citus_schema.propagate(connection, on=False)
     names = Names(schema, read_state(connection, roles, schema)["home"])
-    connection.execute(roles.statements("bootstrap")["become_owner"])
-    connection.execute(load("bootstrap")["settle"], {"path": search_path(schema)})
+    connection.execute(roles.statements("store/bootstrap")["become_owner"])
+    connection.execute(load("store/bootstrap")["settle"], {"path": search_path(schema)})
     return roles, names
 
 

@@ -19,7 +19,7 @@ def script(
     It stops in another database than `database`, if that is given. `extension` is the schema of the extension vector, which the
     script makes where there is none yet; it stops where the extension is in another schema.
     """
-    boot, wanted, names = roles.statements("bootstrap"), schema_files(), Names(schema, extension)
+    boot, wanted, names = roles.statements("store/bootstrap"), schema_files(), Names(schema, extension)
     quoted = (database or "").replace("'", "''")
     right = [f"set local htm.database = '{quoted}';", boot["right_database"] + ";"] if database else []
     parts = [

@@ -24,7 +24,7 @@ MOST = 256  # each partition has five indexes or more, and a statement for all t
 
 def count(connection: Connection) -> int:
     """Return the number of partitions of the table of vectors; 1 for a plain table."""
-    row = connection.execute(load("partitions")["count"]).fetchone()
+    row = connection.execute(load("store/partitions")["count"]).fetchone()
     assert row is not None  # a select without group by has one row
     return int(row["partitions"])
 
@@ -47,11 +47,11 @@ def partition(database: Database, partitions: int) -> int:
             "expected a schema of one server, got one that Citus distributes, whose tables have no partitions; "
             "give a large tenant a schema of its own"
         )
-    statements = load("partitions")
+    statements = load("store/partitions")
     with database.owner() as connection, sole_builder(connection) as alone:
         if not alone:
             raise StorageError("expected to be the only session that builds indexes, but another does; try again later")
-        connection.execute(load("indexes")["set_build_limits"])
+        connection.execute(load("store/indexes")["set_build_limits"])
         with connection.transaction():
             connection.execute(statements["set_lock_timeout"])
             connection.execute(statements["clear"])
@@ -73,7 +73,7 @@ def partition(database: Database, partitions: int) -> int:
 
 def _clear(connection: Connection) -> None:
     """Remove what was begun. A trigger that stays, since somebody uses the table, does nothing without its table."""
-    statements = load("partitions")
+    statements = load("store/partitions")
     for step in ("clear", "drop_trigger"):
         with contextlib.suppress(pg.LockNotAvailable), connection.transaction():
             connection.execute(statements["set_lock_timeout"])
@@ -82,7 +82,7 @@ def _clear(connection: Connection) -> None:
 
 def _copy(connection: Connection, partitions: int, *, extension: str) -> None:
     """Make the new table with all that the old one holds now, and its indexes. What changes meanwhile is noted."""
-    statements = load("partitions")
+    statements = load("store/partitions")
     by_tenant = sql.SQL("partition by hash (tenant)" if partitions > 1 else "")
     leaves = ["vectors_new"]
     connection.execute(sql.SQL(statements["make"]).format(partitioned=by_tenant))
@@ -120,7 +120,7 @@ def _replace_when_possible(connection: Connection) -> None:
 
 def _replace(connection: Connection) -> None:
     """Put the new table in the place of the old one; until the commit everybody else waits."""
-    statements = load("partitions")
+    statements = load("store/partitions")
     for step in ("set_lock_timeout", "lock", "forget_changed", "copy_changed", "references", "protect", "replace"):
         connection.execute(statements[step])
     for row in connection.execute(statements["new_names"]).fetchall():
@@ -128,6 +128,6 @@ def _replace(connection: Connection) -> None:
 
 
 def _rename(connection: Connection, row: dict[str, Any]) -> None:
-    statement = load("partitions")["rename_index" if row["is_index"] else "rename_table"]
+    statement = load("store/partitions")["rename_index" if row["is_index"] else "rename_table"]
     new = "vectors" + row["name"].removeprefix("vectors_new")
     connection.execute(sql.SQL(statement).format(name=sql.Identifier(row["name"]), new=sql.Identifier(new)))

@@ -18,7 +18,7 @@ OLDEST_VECTOR = (0, 8)
 
 def prepare(connection: Connection, roles: Roles, *, schema: str, logins: bool) -> Names:
     """Make what only a superuser can make, where it is missing; leave the search path set, and name the schemas."""
-    boot = roles.statements("bootstrap")
+    boot = roles.statements("store/bootstrap")
     state = read_state(connection, roles, schema)
     check_server(state)
     if state["vector"] is None:
@@ -43,13 +43,13 @@ def prepare(connection: Connection, roles: Roles, *, schema: str, logins: bool) 
 def make_roles(connection: Connection, roles: Roles, *, schema: str) -> None:
     """Make the roles that are missing, with the login as a member; raises `SchemaOutdated` when it may not."""
     state = read_state(connection, roles, schema)
-    statement = roles.statements("bootstrap")["roles"]
+    statement = roles.statements("store/bootstrap")["roles"]
     _attempt(connection, statement, roles_command(roles, state), f"the roles {roles}")
 
 
 def read_state(connection: Connection, roles: Roles, schema: str) -> dict[str, Any]:
     """Read the state of an installation's extension, roles and schema, and what the login is among them."""
-    row = connection.execute(roles.statements("bootstrap")["state"], {"schema": schema}).fetchone()
+    row = connection.execute(roles.statements("store/bootstrap")["state"], {"schema": schema}).fetchone()
     assert row is not None  # a select without from has one row
     return row
 

@@ -40,11 +40,11 @@ def quantize(database: Database, quantization: Quantization) -> Quantized:
     """
     if quantization not in get_args(Quantization):
         raise InvalidInput(f"expected one of {', '.join(get_args(Quantization))} as quantization, got {quantization!r}")
-    statements, wanted, built = load("quantization"), quantization == "binary", []
+    statements, wanted, built = load("store/quantization"), quantization == "binary", []
     with database.owner() as connection, indexes.sole_builder(connection) as alone:
         if not alone:
             raise StorageError("expected to be the only session that builds indexes, but another does; try again later")
-        connection.execute(load("indexes")["set_build_limits"])
+        connection.execute(load("store/indexes")["set_build_limits"])
         before = _bytes(connection)
         for space in connection.execute(statements["spaces"]).fetchall():
             if space["quantized"] != wanted:
@@ -59,7 +59,7 @@ def _change(connection: Connection, space: dict[str, Any], *, extension: str) ->
     """Build a space's index of the wanted kind, if the space has one, and let searches use it from now on."""
     indexed = space["indexed"] and (space["quantized"] or space["dimension"] <= indexes.LARGEST_HALVES)
     built = indexes.build(connection, "vectors", space, extension=extension) if indexed else []
-    connection.execute(load("quantization")["mark"], space | {"indexed": indexed})
+    connection.execute(load("store/quantization")["mark"], space | {"indexed": indexed})
     _log.info("the vectors of %s are indexed %s", space["name"], "by their signs" if space["quantized"] else "in full")
     return built
 
@@ -68,10 +68,10 @@ def _drop(connection: Connection, space: dict[str, Any]) -> None:
     """Drop the indexes of the kind that is not used any more, also those that an interruption left behind."""
     for leaf in indexes.leaves(connection, "vectors"):
         name = sql.Identifier(indexes.index_name(leaf, space))
-        connection.execute(sql.SQL(load("indexes")["drop"]).format(name=name))
+        connection.execute(sql.SQL(load("store/indexes")["drop"]).format(name=name))
 
 
 def _bytes(connection: Connection) -> int:
-    row = connection.execute(load("quantization")["bytes"]).fetchone()
+    row = connection.execute(load("store/quantization")["bytes"]).fetchone()
     assert row is not None  # a sum has one row
     return int(row["bytes"])

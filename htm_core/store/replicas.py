@@ -73,7 +73,7 @@ def replica_options(dsn: SecretStr) -> dict[str, str]:
 
 def replica_state(connection: Connection) -> ReplicaState:
     """Return whether a server is a standby, and how much of the log it has replayed."""
-    (result,) = check(connection, patience=_left(), opening=load("replicas")["replayed"].encode())
+    (result,) = check(connection, patience=_left(), opening=load("store/replicas")["replayed"].encode())
     return ReplicaState(result.get_value(0, 0) == b"t", int(result.get_value(0, 1) or 0))
 
 

@@ -39,9 +39,9 @@ def move(conninfo: str | SecretStr, *, schema: str, prefix: str | None, logins: 
     """
     conninfo = as_secret(conninfo)
     with translated(), connect(conninfo) as connection, connection.transaction():
-        statements = load("role_change")
-        connection.execute(load("bootstrap")["pin"])
-        connection.execute(load("bootstrap")["enter"], {"schema": schema})
+        statements = load("store/role_change")
+        connection.execute(load("store/bootstrap")["pin"])
+        connection.execute(load("store/bootstrap")["enter"], {"schema": schema})
         if find_placement(connection, schema) is not None:
             raise InvalidInput(
                 "expected a schema of one server, got one that Citus distributes: its roles cannot be changed yet"

@@ -96,7 +96,7 @@ def find(connection: Connection, schema: str) -> Roles | None:
 
     The catalogue is the record: it follows when a role or the database is renamed, and any login may read it.
     """
-    row = connection.execute(load("roles")["find"], {"schema": schema}).fetchone()
+    row = connection.execute(load("store/roles")["find"], {"schema": schema}).fetchone()
     return Roles(row["owner"], row["app"], row["worker"]) if row else None
 
 
@@ -116,7 +116,7 @@ def choose(connection: Connection, schema: str, *, prefix: str | None) -> Roles:
         return existing
     if wanted is not None:
         return wanted
-    row = connection.execute(load("roles")["hints"], {"schema": schema}).fetchone()
+    row = connection.execute(load("store/roles")["hints"], {"schema": schema}).fetchone()
     assert row is not None  # a select without from has one row
     return Roles.of(row["prefix"] or own_prefix(row["database"], schema))
 
@@ -133,6 +133,6 @@ def database_name(conninfo: SecretStr | None) -> str:
 
 def rights(connection: Connection, roles: Roles) -> Mapping[str, Any]:
     """Return what the login is, and which of the roles it may take: `login`, `app` and `worker`."""
-    row = connection.execute(load("roles")["rights"], {"app": roles.app, "worker": roles.worker}).fetchone()
+    row = connection.execute(load("store/roles")["rights"], {"app": roles.app, "worker": roles.worker}).fetchone()
     assert row is not None  # a select without from has one row
     return row

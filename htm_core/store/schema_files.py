@@ -127,7 +127,9 @@ class Steps:
 @cache
 def schema_files() -> SchemaFiles:
     """The files of this version."""
-    return SchemaFiles(migrations(), [FunctionFile(name, read(f"functions/{name}.sql")) for name in FUNCTION_FILES])
+    return SchemaFiles(
+        migrations(), [FunctionFile(name, read(f"store/functions/{name}.sql")) for name in FUNCTION_FILES]
+    )
 
 
 def migrations() -> list[Migration]:
@@ -149,7 +151,7 @@ def client_name(schema: str, *, cells: bool = False) -> str:
 
 def read_applied(connection: Connection) -> Applied:
     """Read what was applied to the schema that is first in the search path; raises psycopg's `UndefinedTable` without one."""
-    boot = load("bootstrap")
+    boot = load("store/bootstrap")
     rows = connection.execute(boot["applied"]).fetchall()
     steps = [AppliedMigration(row["version"], row["digest"], row["oldest_client"]) for row in rows]
     if any(step.oldest_client is None for step in steps):

@@ -72,7 +72,7 @@ class Names:
 
 def open_schemas(connection: Connection, roles: Roles, names: Names) -> list[OpenSchema]:
     """The product's schema and the extension's, where somebody else than superusers and the owner may create in them."""
-    statement, values = roles.statements("bootstrap")["creators"], {"schemas": [names.schema, names.extension]}
+    statement, values = roles.statements("store/bootstrap")["creators"], {"schemas": [names.schema, names.extension]}
     schemas = []
     for row in connection.execute(statement, values).fetchall():
         who = "everybody" if row["role"] == "public" else row["role"]

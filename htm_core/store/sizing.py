@@ -70,7 +70,7 @@ class Sizes:
 
 def read_sizes(connection: Connection) -> Sizes:
     """Read what the tenant of a transaction may know of the sizes; counts are estimates, so that it takes milliseconds."""
-    statements = load("sizing")
+    statements = load("store/sizing")
     totals = connection.execute(statements["totals"]).fetchone()
     assert totals is not None  # a select without from has one row
     large = {"rows": LARGE_TABLE, "bytes": UNKNOWN_BYTES}

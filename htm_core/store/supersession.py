@@ -45,14 +45,16 @@ class NewEdge:
 
 def subject(connection: Connection, node: UUID) -> ComparedNode | None:
     """A live node to be compared; None when it is hidden, gone, or what a file says."""
-    row = connection.execute(load("supersession")["subject"], {"node": node}).fetchone()
+    row = connection.execute(load("store/supersession")["subject"], {"node": node}).fetchone()
     return None if row is None else ComparedNode(**row)
 
 
 def candidates(connection: Connection, node: UUID, *, words: str | None, limit: int, owner: str) -> list[ComparedNode]:
     """The live nodes of the same owner that are nearest to a node, by its vector and by words."""
     values = {"node": node, "words": words, "limit": limit}
-    return [ComparedNode(**row, owner=owner) for row in connection.execute(load("supersession")["candidates"], values)]
+    return [
+        ComparedNode(**row, owner=owner) for row in connection.execute(load("store/supersession")["candidates"], values)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,23 +87,23 @@ def insert(
         "judge": judge,
         "state": state,
     }
-    return {row["supersession"] for row in connection.execute(load("supersession")["insert"], values)}
+    return {row["supersession"] for row in connection.execute(load("store/supersession")["insert"], values)}
 
 
 def is_compared(connection: Connection, node: UUID) -> bool:
     """True if no job that embeds or compares a node is pending."""
-    row = connection.execute(load("supersession")["is_compared"], {"node": node}).fetchone()
+    row = connection.execute(load("store/supersession")["is_compared"], {"node": node}).fetchone()
     return row is not None and bool(row["compared"])
 
 
 def make_judge_due(connection: Connection, node: UUID) -> None:
     """Let the judge's jobs of a node be done now, since the rules have compared it."""
-    connection.execute(load("supersession")["make_judge_due"], {"node": node})
+    connection.execute(load("store/supersession")["make_judge_due"], {"node": node})
 
 
 def undecided(connection: Connection, node: UUID, *, threshold: float) -> list[UndecidedEdge]:
     """The edges of a node that the rules made and are not sure of."""
-    rows = connection.execute(load("supersession")["undecided"], {"node": node, "threshold": threshold})
+    rows = connection.execute(load("store/supersession")["undecided"], {"node": node, "threshold": threshold})
     return [UndecidedEdge(**row) for row in rows]
 
 
@@ -115,7 +117,7 @@ def decide(connection: Connection, id: UUID, *, relation: str, reason: str, judg
         "reason": reason,
         "judge": judge,
     }
-    connection.execute(load("supersession")["decide"], values)
+    connection.execute(load("store/supersession")["decide"], values)
 
 
 def around(
@@ -128,11 +130,11 @@ def around(
 ) -> list[Supersession]:
     """The edges that hold among nodes and what is joined to them, the latest first; at a `moment`, or by now."""
     values: dict[str, Any] = {"ids": list(ids), "threshold": threshold}
-    (row,) = read(load("supersession")["touching"], values)
+    (row,) = read(load("store/supersession")["touching"], values)
     if not row["there"]:
         return []
     values["owners"] = None if owners is None else list(owners)
-    rows = read(load("supersession")["around"], values | {"moment": moment})
+    rows = read(load("store/supersession")["around"], values | {"moment": moment})
     known: dict[tuple[str, UUID], Mention] = {}
     return [_supersession(row, **{end: _said(row, end, known) for end in ("newer", "older")}) for row in rows]
 
@@ -162,19 +164,21 @@ def list_edges(
 ) -> list[Supersession]:
     """Edges of these owners, the latest first."""
     values = {"owners": list(owners), "node": node, "relation": relation, "state": state, "id": id}
-    rows = connection.execute(load("supersession")["list"], values | {"min_confidence": min_confidence, "limit": limit})
+    rows = connection.execute(
+        load("store/supersession")["list"], values | {"min_confidence": min_confidence, "limit": limit}
+    )
     return [_supersession(row, newer=_mention(row["newer"]), older=_mention(row["older"])) for row in rows]
 
 
 def change(connection: Connection, id: UUID, *, owner: str, state: str, by: str, reason: str, at: datetime) -> bool:
     """Give an edge another state, and write it into the audit; False when it has that state already, or is not there."""
     values = {"id": id, "owner": owner, "state": state, "by": by, "reason": reason, "at": at}
-    return connection.execute(load("supersession")["change"], values).fetchone() is not None
+    return connection.execute(load("store/supersession")["change"], values).fetchone() is not None
 
 
 def audit(connection: Connection, id: UUID, *, owners: Sequence[str]) -> list[SupersessionChange]:
     """Return the changes of an edge, oldest first."""
-    rows = connection.execute(load("supersession")["audit"], {"id": id, "owners": list(owners)})
+    rows = connection.execute(load("store/supersession")["audit"], {"id": id, "owners": list(owners)})
     return [SupersessionChange(**row) for row in rows]
 
 

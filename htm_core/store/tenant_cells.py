@@ -99,7 +99,7 @@ class TenantCells(Generic[C]):
 
     def _locate(self, tenant: str) -> Location:
         """Where a tenant is, by the directory; what this process knows of a later move is newer."""
-        (row,) = self._ask(tenant, load("cells")["locate"])
+        (row,) = self._ask(tenant, load("store/cells")["locate"])
         location = Location(row["cell"], row["version"])
         self._locations.learn(tenant, location)
         return self._locations.of(tenant) or location
@@ -118,7 +118,7 @@ class TenantCells(Generic[C]):
 
     def _read(self) -> None:
         """Take over the list of cells from the directory."""
-        rows = self._ask("", load("cells")["all"])
+        rows = self._ask("", load("store/cells")["all"])
         with self._lock:
             known = {row["name"] for row in rows}
             for row in rows:

@@ -67,10 +67,10 @@ class TenantCopy:
         Both connections are in a transaction, the source's of one snapshot. What workers see comes with the `last` pass
         alone, since they would begin to work on it.
         """
-        row = self.source.execute(load("tenant_moves")["snapshot"]).fetchone()
+        row = self.source.execute(load("store/tenant_moves")["snapshot"]).fetchone()
         assert row is not None  # a select without from has one row
         self._map_spaces()
-        self.target.execute(load("tenant_moves")["moving"])
+        self.target.execute(load("store/tenant_moves")["moving"])
         tables = [table for table in self.tables if not table.seen_by_workers]
         changed = self._counts(self.source, tables, seen)
         deleted = 0
@@ -122,11 +122,11 @@ class TenantCopy:
 
         def make() -> None:
             """Make the table, for the first row."""
-            self.target.execute(sql.SQL(load("tenant_moves")["stage"]).format(**parts))
+            self.target.execute(sql.SQL(load("store/tenant_moves")["stage"]).format(**parts))
 
         if not self._filled(stage, table, columns, seen, make=make):
             return None
-        self.target.execute(sql.SQL(load("tenant_moves")["analyze"]).format(**parts))
+        self.target.execute(sql.SQL(load("store/tenant_moves")["analyze"]).format(**parts))
         return stage
 
     def _filled(
@@ -139,7 +139,7 @@ class TenantCopy:
         make: Callable[[], None] | None = None,
     ) -> int:
         """Copy these columns of the source's rows into a table of the target, as they are to be there; give how many."""
-        statements = load("tenant_moves")
+        statements = load("store/tenant_moves")
         parts: dict[str, sql.Composable] = {
             "table": self.source.table(table.name), "stage": into, "columns": _names(columns), "tenant": self._tenant,
             "values": self._values(columns), "changed": self._changed(seen),
@@ -172,7 +172,7 @@ class TenantCopy:
             "columns": _names(columns), "same": _pairs(table.key, " and ", left="t"),
             "assignments": _pairs(changed, ", ", left=None),
         }  # fmt: skip
-        return self.target.execute(sql.SQL(load("tenant_moves")[statement]).format(**parts)).rowcount
+        return self.target.execute(sql.SQL(load("store/tenant_moves")[statement]).format(**parts)).rowcount
 
     def _columns(self, table: MovedTable) -> list[str]:
         """The columns that are copied: without transaction ids between two servers, where they mean other transactions."""
@@ -183,12 +183,12 @@ class TenantCopy:
         ]
 
     def _values(self, columns: Sequence[str]) -> sql.Composable:
-        mapped = sql.SQL(load("tenant_moves")["mapped_space"]).format(map=sql.Literal(json.dumps(self._map)))
+        mapped = sql.SQL(load("store/tenant_moves")["mapped_space"]).format(map=sql.Literal(json.dumps(self._map)))
         return sql.SQL(", ").join(mapped if name == "space" else sql.Identifier("t", name) for name in columns)
 
     def _map_spaces(self) -> None:
         """Find the vector spaces of the tenant's models in the target, by name and dimension, or make them there."""
-        statements = load("tenant_moves")
+        statements = load("store/tenant_moves")
         for space in self.source.execute(statements["spaces"], {"tenant": self._name}).fetchall():
             if str(space["id"]) in self._map:
                 continue
@@ -207,7 +207,7 @@ class TenantCopy:
         self, connection: Connection, tables: Sequence[MovedTable], *, of_keys: bool = False
     ) -> dict[str, tuple[int, str]]:
         """Of all tables in one statement; rows of the source have the target's numbers."""
-        template = sql.SQL(load("tenant_moves")["digest_here" if self._is_one_database else "digest_elsewhere"])
+        template = sql.SQL(load("store/tenant_moves")["digest_here" if self._is_one_database else "digest_elsewhere"])
         parts = []
         for table in tables:
             columns = table.key if of_keys else self._columns(table)
@@ -222,7 +222,7 @@ class TenantCopy:
         return {row["name"]: (int(row["rows"]), str(row["digest"])) for row in rows}
 
     def _counts(self, connection: Connection, tables: Sequence[MovedTable], seen: str | None) -> dict[str, int]:
-        template, changed = sql.SQL(load("tenant_moves")["count"]), self._changed(seen)
+        template, changed = sql.SQL(load("store/tenant_moves")["count"]), self._changed(seen)
         parts = [
             template.format(
                 name=sql.Literal(table.name), table=connection.table(table.name), tenant=self._tenant, changed=changed
@@ -234,14 +234,14 @@ class TenantCopy:
 
     def _changed(self, seen: str | None) -> sql.Composable:
         """The condition of the rows that a pass copies."""
-        statements = load("tenant_moves")
+        statements = load("store/tenant_moves")
         if seen is None:
             return sql.SQL(statements["all_rows"])
         return sql.SQL(statements["changed_rows"]).format(seen=sql.Literal(seen))
 
     def refuse_same_collections(self) -> None:
         """Raise `InvalidInput` where another tenant of the target has a collection of the same number."""
-        statements = load("tenant_moves")
+        statements = load("store/tenant_moves")
         ids = [row["id"] for row in self.source.execute(statements["collections"], {"tenant": self._name})]
         row = self.target.execute(statements["foreign_collections"], {"tenant": self._name, "ids": ids}).fetchone()
         if row is not None and row["found"]:
@@ -253,12 +253,12 @@ class TenantCopy:
 
 def moved_tables(connection: Connection) -> list[MovedTable]:
     """The tables with rows of tenants, parents first: read from the catalog, so none is left out."""
-    return [MovedTable(**row) for row in connection.execute(load("tenant_moves")["tables"])]
+    return [MovedTable(**row) for row in connection.execute(load("store/tenant_moves")["tables"])]
 
 
 def count_rows(connection: Connection, tenant: str, *, tables: Sequence[MovedTable] | None = None) -> dict[str, int]:
     """Count a tenant's rows in each table, of all or of these; those without any are left out."""
-    statements = load("tenant_moves")
+    statements = load("store/tenant_moves")
     parts = [
         sql.SQL(statements["count"]).format(
             name=sql.Literal(table.name), table=connection.table(table.name), tenant=sql.Literal(tenant),
@@ -281,7 +281,7 @@ def delete_rows(
     while left:
         room = batch
         with quiet(connection):
-            connection.execute(load("tenant_moves")["moving"])
+            connection.execute(load("store/tenant_moves")["moving"])
             while left and room:
                 gone = _delete_some(connection, left[0], tenant, room)
                 deleted[left[0].name] += gone
@@ -293,7 +293,7 @@ def delete_rows(
 
 def _delete_some(connection: Connection, table: MovedTable, tenant: str, most: int) -> int:
     parts = {"table": connection.table(table.name), "tenant": sql.Literal(tenant), "most": sql.Literal(most)}
-    return connection.execute(sql.SQL(load("tenant_moves")["delete_batch"]).format(**parts)).rowcount
+    return connection.execute(sql.SQL(load("store/tenant_moves")["delete_batch"]).format(**parts)).rowcount
 
 
 @contextmanager
@@ -305,7 +305,7 @@ def quiet(
     That is a moment after the lock that `first` takes. Where Citus distributes the schema, its tables stay on their node, unless
     it need not (`stays`); how long that is waited for has no limit, unless a lock was taken first.
     """
-    statements = load("tenant_moves")
+    statements = load("store/tenant_moves")
     connection.isolation_level = IsolationLevel.REPEATABLE_READ if snapshot else IsolationLevel.READ_COMMITTED
     try:
         with connection.transaction():
@@ -324,14 +324,14 @@ def quiet(
 
 
 def _server(connection: Connection) -> tuple[str, str]:
-    row: dict[str, Any] | None = connection.execute(load("tenant_moves")["server"]).fetchone()
+    row: dict[str, Any] | None = connection.execute(load("store/tenant_moves")["server"]).fetchone()
     assert row is not None  # a select without from has one row
     return row["system"], row["database"]
 
 
 def _united(parts: Sequence[sql.Composable]) -> sql.Composed:
     """Statements as one, with the rows of all."""
-    return sql.SQL(f"\n{load('tenant_moves')['and_also']}\n").join(parts)
+    return sql.SQL(f"\n{load('store/tenant_moves')['and_also']}\n").join(parts)
 
 
 def _names(columns: Sequence[str]) -> sql.Composable:

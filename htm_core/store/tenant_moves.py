@@ -96,9 +96,9 @@ def _moved(home: Database, tenant: str, target: str, step: Step) -> MoveReport:
             report.deleted = sum(delete_rows(rows, tenant, tables=tables).values())
             step("deleted", report.deleted)
             with _staying(copy):
-                copy.execute(load("tenant_moves")["arrive"], {"tenant": tenant, "version": report.version})
+                copy.execute(load("store/tenant_moves")["arrive"], {"tenant": tenant, "version": report.version})
         with _staying(directory):
-            directory.execute(load("tenant_moves")["end_move"], {"tenant": tenant})
+            directory.execute(load("store/tenant_moves")["end_move"], {"tenant": tenant})
     return report
 
 
@@ -119,7 +119,7 @@ def _alone(connection: Connection) -> Iterator[None]:
     """
     with quiet(connection, stays=False):
         try:
-            connection.execute(load("tenant_moves")["one_at_a_time"])
+            connection.execute(load("store/tenant_moves")["one_at_a_time"])
         except pg.LockNotAvailable as error:
             raise StorageError(
                 "expected no other move to be running in this directory, but one is; wait for its end: htm cells list shows it"
@@ -139,7 +139,7 @@ def _alone_in(source: Database, home: Database) -> Iterator[None]:
 
 def _begun(home: Database, directory: Connection, tenant: str, target: str) -> tuple[MoveReport, Mapping[str, Any]]:
     """The move of a tenant as the directory has it, begun where it is not; a move elsewhere that was not switched is given up."""
-    statements = load("tenant_moves")
+    statements = load("store/tenant_moves")
     with _staying(directory):
         state = directory.execute(statements["move"], {"tenant": tenant}).fetchone()
     if state is not None and state["target"] != target:
@@ -157,8 +157,8 @@ def _begun(home: Database, directory: Connection, tenant: str, target: str) -> t
     if state is None:
         with _staying(directory):
             # One that nobody has asked for yet is at home from now on, also for those who ask meanwhile.
-            directory.execute(load("cells")["place_first"], {"tenant": tenant, "cell": HOME})
-            here = directory.execute(load("cells")["place_of"], {"tenant": tenant}).fetchone()
+            directory.execute(load("store/cells")["place_first"], {"tenant": tenant, "cell": HOME})
+            here = directory.execute(load("store/cells")["place_of"], {"tenant": tenant}).fetchone()
             assert here is not None  # it was there, or has just been written
             values = {"tenant": tenant, "source": here["cell"], "target": target, "version": here["version"] + 1}
             directory.execute(statements["begin_move"], values)
@@ -169,7 +169,7 @@ def _begun(home: Database, directory: Connection, tenant: str, target: str) -> t
 
 def _has_left(rows: Connection, report: MoveReport) -> bool:
     with _staying(rows):
-        row = rows.execute(load("tenant_moves")["departed"], {"tenant": report.tenant}).fetchone()
+        row = rows.execute(load("store/tenant_moves")["departed"], {"tenant": report.tenant}).fetchone()
     return row is not None and row["version"] >= report.version
 
 
@@ -191,7 +191,7 @@ def _copy_and_switch(
             seen, written = _caught_up(report, copy, seen)
         with _staying(directory):
             noted = f"{seen}@{copy.source.node}" if copy.source.node else seen
-            directory.execute(load("tenant_moves")["note_pass"], {"tenant": report.tenant, "seen": noted})
+            directory.execute(load("store/tenant_moves")["note_pass"], {"tenant": report.tenant, "seen": noted})
         report.passes += 1
         step("copied", written)
         if seen_before is None and written >= indexes.THRESHOLD:
@@ -224,7 +224,7 @@ def _caught_up(report: MoveReport, copy: TenantCopy, seen: str | None, *, last: 
 
 def _switch(report: MoveReport, copy: TenantCopy, seen: str, step: Step) -> None:
     """Shut the fence, copy the rest, compare, and let the tenant go; or change nothing."""
-    statements = load("tenant_moves")
+    statements = load("store/tenant_moves")
     number = copy.source.execute(statements["fence"], {"tenant": report.tenant}).fetchone()
     assert number is not None  # a select without from has one row
     fence = copy.source.table(f"fence_{number['number']}")
@@ -266,5 +266,5 @@ def _compared(copy: TenantCopy) -> tuple[list[str], dict[str, int]]:
 def _tell_directory(directory: Connection, report: MoveReport) -> None:
     values = {"tenant": report.tenant, "cell": report.target, "version": report.version}
     with _staying(directory):
-        directory.execute(load("cells")["place"], values)
-        directory.execute(load("tenant_moves")["note_switch"], {"tenant": report.tenant})
+        directory.execute(load("store/cells")["place"], values)
+        directory.execute(load("store/tenant_moves")["note_switch"], {"tenant": report.tenant})

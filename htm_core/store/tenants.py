@@ -24,7 +24,7 @@ class TenantState:
 
 def ensure_rows(connection: Connection, *, robot: str, model: str, language: str) -> TenantState:
     """Insert the rows that a tenant, a robot and a model must have before the first memory, where they are missing."""
-    statements = load("tenants")
+    statements = load("store/tenants")
     connection.execute(statements["ensure_rows"], {"robot": robot, "model": model, "language": language})
     row = connection.execute(statements["state"]).fetchone()
     assert row is not None  # ensure_rows has just inserted it
@@ -33,7 +33,7 @@ def ensure_rows(connection: Connection, *, robot: str, model: str, language: str
 
 def active_model(connection: Connection) -> str | None:
     """The model that the tenant's memories are embedded with now."""
-    row = connection.execute(load("tenants")["active_model"]).fetchone()
+    row = connection.execute(load("store/tenants")["active_model"]).fetchone()
     return None if row is None else str(row["name"])
 
 
@@ -42,25 +42,25 @@ def set_robots_active(connection: Connection, moments: Mapping[str, datetime]) -
     if moments:
         names = sorted(moments)
         values = {"names": names, "ats": [moments[name] for name in names]}
-        connection.execute(load("tenants")["set_robots_active"], values)
+        connection.execute(load("store/tenants")["set_robots_active"], values)
 
 
 def robots(connection: Connection, *, owners: Sequence[str]) -> list[Robot]:
     """Every robot of the tenant by name, with counts of the memories of these owners."""
-    rows = connection.execute(load("tenants")["robots"], {"owners": list(owners)})
+    rows = connection.execute(load("store/tenants")["robots"], {"owners": list(owners)})
     return [Robot(**{**row, "groups": tuple(row["groups"])}) for row in rows]
 
 
 def statistics(connection: Connection, *, owners: Sequence[str]) -> Row:
     """Counts of what these owners have, the times of the oldest and the newest mention, and the server's version."""
-    row = connection.execute(load("tenants")["statistics"], {"owners": list(owners)}).fetchone()
+    row = connection.execute(load("store/tenants")["statistics"], {"owners": list(owners)}).fetchone()
     assert row is not None  # a select without from has one row
     return row
 
 
 def users(connection: Connection, *, first: int, limit: int) -> UserSizes:
     """Return the sizes of some users of the tenant, those with the most messages first; the transaction must see all owners."""
-    rows = connection.execute(load("tenants")["users"], {"first": first, "limit": limit}).fetchall()
+    rows = connection.execute(load("store/tenants")["users"], {"first": first, "limit": limit}).fetchall()
     whole = [(row.pop("users"), row.pop("all_nodes"), row.pop("all_mentions"), row.pop("all_pending")) for row in rows]
     shown = [UserSize(user=row.pop("owner") or None, **row) for row in rows if row["owner"] is not None]
     return UserSizes(shown, *whole[0])
@@ -69,14 +69,14 @@ def users(connection: Connection, *, first: int, limit: int) -> UserSizes:
 def sizes(connection: Connection, *, after: str | None, limit: int) -> TenantSizes:
     """Return the sizes of the tenants after a name, as workers may ask; there are none for any other role."""
     values = {"after": after, "limit": limit, "counted": COUNTED}
-    rows = connection.execute(load("tenants")["sizes"], values).fetchall()
+    rows = connection.execute(load("store/tenants")["sizes"], values).fetchall()
     total = [row.pop("tenants") for row in rows]
     return TenantSizes([TenantSize(**row) for row in rows], total[0] if total else 0)
 
 
 def in_order(connection: Connection, names: Sequence[str]) -> list[str]:
     """Names of tenants in the order in which `sizes` has them, which is the server's."""
-    return [row["name"] for row in connection.execute(load("tenants")["in_order"], {"names": list(names)})]
+    return [row["name"] for row in connection.execute(load("store/tenants")["in_order"], {"names": list(names)})]
 
 
 def growth(connection: Connection, *, owners: Sequence[str], unit: str, zone: str, limit: int) -> list[SpanCounts]:
@@ -86,4 +86,6 @@ def growth(connection: Connection, *, owners: Sequence[str], unit: str, zone: st
     `unit` is "day", "week" or "month", and `zone` the time zone by which these begin.
     """
     values = {"owners": list(owners), "unit": unit, "zone": zone, "limit": limit}
-    return [SpanCounts(**row) for row in reversed(connection.execute(load("tenants")["growth"], values).fetchall())]
+    return [
+        SpanCounts(**row) for row in reversed(connection.execute(load("store/tenants")["growth"], values).fetchall())
+    ]

@@ -38,13 +38,13 @@ def find(database: Database, secret: str) -> ApiToken | None:
 
     The primary says so: a replica would not know yet what was created or revoked just now.
     """
-    rows = database.read("", load("tokens")["find"], {"digest": digest_of(secret)}, primary=True)
+    rows = database.read("", load("store/tokens")["find"], {"digest": digest_of(secret)}, primary=True)
     return _token(rows[0]) if rows else None
 
 
 def exists(database: Database) -> bool:
     """True if there is a valid token of any tenant."""
-    return bool(database.read("", load("tokens")["any"], {}, primary=True)[0]["found"])
+    return bool(database.read("", load("store/tokens")["any"], {}, primary=True)[0]["found"])
 
 
 def create(database: Database, token: ApiToken, *, secret: str) -> bool:
@@ -55,7 +55,7 @@ def create(database: Database, token: ApiToken, *, secret: str) -> bool:
             "robot": token.robot, "scopes": list(token.scopes), "created_at": token.created_at,
             "expires_at": token.expires_at,
         }  # fmt: skip
-        return connection.execute(load("tokens")["create"], values).fetchone() is not None
+        return connection.execute(load("store/tokens")["create"], values).fetchone() is not None
 
 
 def listed(database: Database, tenant: str, *, revoked: bool = False) -> list[ApiToken]:
@@ -72,7 +72,7 @@ def revoke(database: Database, tenant: str, name_or_id: str, *, at: datetime) ->
 
 
 def _tokens(connection: Connection, statement: str, values: dict[str, object]) -> list[ApiToken]:
-    return [_token(row) for row in connection.execute(load("tokens")[statement], values)]
+    return [_token(row) for row in connection.execute(load("store/tokens")[statement], values)]
 
 
 def _token(row: Row) -> ApiToken:

@@ -130,15 +130,15 @@ class Transactions:
             connection.queue(BEGIN)
         if connection.info.server_version >= TRANSACTION_TIMEOUT_SINCE and math.isfinite(start.whole):
             whole = _milliseconds(start.whole + GRACE)
-            connection.queue(load("transactions")["transaction_timeout"], {"whole": whole})
+            connection.queue(load("store/transactions")["transaction_timeout"], {"whole": whole})
         idle = _milliseconds(start.idle + GRACE)
         for statement, parameters in self._entering(start.role, start.tenant, start.now, start.version, idle=idle):
             connection.queue(statement, parameters)
         if start.key is not None:
-            asked = connection.queue(load("transactions")["claim_terms"])
+            asked = connection.queue(load("store/transactions")["claim_terms"])
             connection.send_queued(patience=self._settings.pool_timeout)
             claim = sign(start.claim, key=start.key, tenant=start.tenant, **asked.rows[0])
-            connection.queue(load("transactions")["claim"], {"claim": claim})
+            connection.queue(load("store/transactions")["claim"], {"claim": claim})
         if start.first is not None:
             start.first(connection)
         if start.alone:
@@ -159,7 +159,7 @@ class Transactions:
         if self._address.placement is not None:
             enter.append((self._address.placement.enter, {}))
         if version is not None:
-            enter.append((load("transactions")["enter_cell"], {"version": version}))
+            enter.append((load("store/transactions")["enter_cell"], {"version": version}))
         return enter
 
     @contextlib.contextmanager
@@ -302,7 +302,7 @@ class Transactions:
         pool = self._pool("htm_app")
         connection = self._pools.take(pool, longest=patience)
         try:
-            (result,) = check(connection, patience=patience, opening=load("replicas")["written"].encode())
+            (result,) = check(connection, patience=patience, opening=load("store/replicas")["written"].encode())
         finally:
             pool.putconn(connection)
         return int(result.get_value(0, 0) or 0)
@@ -311,7 +311,7 @@ class Transactions:
 @cache
 def _enter() -> LiteralString:
     """The statement that begins a transaction: the settings of every session of ours, and those of this transaction, in one."""
-    return f"{load('connection')['settings']}, {load('transactions')['enter'].partition('select ')[2]}"
+    return f"{load('store/connection')['settings']}, {load('store/transactions')['enter'].partition('select ')[2]}"
 
 
 def _has_ended_session(error: psycopg.OperationalError) -> bool:
@@ -345,7 +345,7 @@ def _milliseconds(seconds: float) -> str:
 
 def _commit_position(connection: Connection) -> int:
     """Commit, and say how far the primary's log is then: in one message. 0 where nothing was written."""
-    replicas = load("replicas")
+    replicas = load("store/replicas")
     has_written = connection.queue(replicas["has_written"])
     connection.queue("commit")
     written = connection.queue(replicas["written"])

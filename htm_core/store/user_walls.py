@@ -66,7 +66,7 @@ class UserWall:
         def changed() -> None:
             """Change it, in a transaction of the owner."""
             with translated(), self._installation.as_owner() as connection:
-                connection.execute(load("user_walls")["change"], {"up": up})
+                connection.execute(load("store/user_walls")["change"], {"up": up})
 
         try:
             retry_transaction(changed, repeatable=True)
@@ -96,7 +96,7 @@ class UserWall:
     def _read_key(self) -> bytes:
         try:
             with self._installation.as_owner() as connection:
-                row = connection.execute(load("user_walls")["key"]).fetchone()
+                row = connection.execute(load("store/user_walls")["key"]).fetchone()
         except psycopg.errors.InsufficientPrivilege as error:
             raise SchemaOutdated(
                 "expected the key of the wall between users: this login cannot read it, and should not; give "
@@ -109,9 +109,9 @@ class UserWall:
 
 def copy_user_walls(home: Connection, cell: Connection) -> None:
     """Put the wall between users up in a cell, or take it down, as it is at home and with home's key: both are owners."""
-    row = home.execute(load("user_walls")["state"]).fetchone()
+    row = home.execute(load("store/user_walls")["state"]).fetchone()
     assert row is not None  # its migration has put one row into it
     with cell.transaction():
         if row["enabled"]:
-            cell.execute(load("user_walls")["set_key"], {"key": row["key"]})
-        cell.execute(load("user_walls")["change"], {"up": row["enabled"]})
+            cell.execute(load("store/user_walls")["set_key"], {"key": row["key"]})
+        cell.execute(load("store/user_walls")["change"], {"up": row["enabled"]})

@@ -208,7 +208,7 @@ def _insert(
     first = _first(entries)
     pieces = [(entry.node, ordinal, piece) for entry in first for ordinal, piece in enumerate(entry.pieces)]
     return connection.queue(
-        load("write")["insert"],
+        load("store/write")["insert"],
         {
             "owner": owner,
             "robot": robot,

@@ -15,7 +15,7 @@ import pytest
 from langchain.agents import create_agent
 from llama_index.core.llms import ChatMessage
 
-import htm_core.rules
+import htm_core
 from htm_core import Memory, Settings
 from htm_core.palace import Enforcer, Palace
 from htm_core.rules.text.passages import lexical_text
@@ -27,8 +27,10 @@ from tests.cli.conftest import Htm, environment, htm, models  # noqa: F401 - fix
 from tests.conftest import SETTINGS, Make
 from tests.langchain.models import scripted
 from tests.langchain.test_middleware import config
+from tests.pure_modules import PURE
 
-RULES = str(Path(htm_core.rules.__path__[0])) + "/"
+PACKAGE = str(Path(htm_core.__file__).parent) + "/"
+RULES = {str(Path(htm_core.__file__).parents[1].joinpath(*each.split("."))) + ".py" for each in PURE}
 LONG = 2_000  # characters of a text that may be slow to read
 COMPARES = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off", "supersession": 0.5})
 
@@ -62,11 +64,11 @@ def read(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
     def watch(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
-        if event != "call" or not code.co_filename.startswith(RULES):
+        if event != "call" or code.co_filename not in RULES:
             return
         given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         if any(longest(frame.f_locals.get(name)) > LONG for name in given):
-            found.add(f"{code.co_filename.removeprefix(RULES)}: {code.co_name}")
+            found.add(f"{code.co_filename.removeprefix(PACKAGE)}: {code.co_name}")
 
     @contextlib.contextmanager
     def watched(transactions: Transactions, start: Start) -> Iterator[Connection]:
@@ -232,7 +234,7 @@ def test_what_is_read_is_seen_while_a_transaction_is_open_and_not_after_it(memor
         lexical_text("short")
         assert not read
         lexical_text(long("boat"))
-    assert "text/passages.py: lexical_text" in read
+    assert any(name.endswith("passages.py: lexical_text") for name in read)
     read.clear()
     lexical_text(long("boat"))
     assert not read

@@ -386,7 +386,7 @@ def test_a_stranger_that_calls_itself_an_older_process_does_not_stop_a_migration
     from htm_core.store.queries import load
 
     with psycopg.connect(prod.dsn(OUTSIDER), application_name="htm/htm/1"), prod.connect() as admin:
-        statement = prod.roles.put_into(load("bootstrap")["older_clients"])
+        statement = prod.roles.put_into(load("store/bootstrap")["older_clients"])
         assert admin.execute(statement, {"schema": "htm", "oldest": 99}).fetchall() == []
     member = prod.login(prod.roles.app)
     with psycopg.connect(prod.dsn(member), application_name="htm/htm/1"), prod.connect() as admin:

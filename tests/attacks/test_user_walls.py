@@ -81,8 +81,10 @@ class Walled:
         """Begin a transaction as our processes do, but without a claim; answers with its terms."""
         connection.execute("begin")
         values = {"role": self.database.roles.name(role), "path": search_path(self.settings.schema_), "tenant": tenant}
-        connection.execute(load("transactions")["enter"], values | {"now": "", "timeout": "30000", "idle": "30000"})
-        row = connection.execute(load("transactions")["claim_terms"]).fetchone()
+        connection.execute(
+            load("store/transactions")["enter"], values | {"now": "", "timeout": "30000", "idle": "30000"}
+        )
+        row = connection.execute(load("store/transactions")["claim_terms"]).fetchone()
         assert row is not None
         return row[0], row[1]
 
@@ -554,18 +556,18 @@ def test_the_servers_signature_is_the_clients(walled: Walled, owner: str, key: b
     with walled.database.owner() as connection, connection.transaction(force_rollback=True):
         connection.execute("call set_user_walls_key(%b)", [key])
         connection.execute("select set_config('htm.tenant', %s, true)", [TENANT])
-        terms = connection.execute(load("transactions")["claim_terms"]).fetchone()
+        terms = connection.execute(load("store/transactions")["claim_terms"]).fetchone()
         assert terms is not None
         claim = sign(OwnerClaim(frozenset({owner})), key=key, tenant=TENANT, **terms)
-        connection.execute(load("transactions")["claim"], {"claim": claim})
+        connection.execute(load("store/transactions")["claim"], {"claim": claim})
         assert connection.execute("select claimed('owners') as owners").fetchone() == {"owners": [owner]}
 
 
 def test_every_table_of_a_tenant_is_behind_the_wall_or_belongs_to_no_user(walled: Walled) -> None:
     with walled.database.owner() as connection:
         values = {"schema": walled.settings.schema_, "pattern": ""}
-        tables = connection.execute(load("doctor")["tables"], values).fetchall()
-        bare = connection.execute(load("doctor")["without_user_wall"], values).fetchall()
+        tables = connection.execute(load("store/doctor")["tables"], values).fetchall()
+        bare = connection.execute(load("store/doctor")["without_user_wall"], values).fetchall()
     assert {table["name"] for table in tables} == OWNED | PARTS | COMMON | AUDIT
     assert bare == []
 
@@ -698,7 +700,7 @@ def test_behind_a_pooler_every_verb_is_served_and_no_claim_is_left(
                     "select set_config('role', 'htm_app', true), set_config('htm.tenant', %s, true)", ["x"]
                 )
                 connection.execute("set local search_path = htm")
-                row = connection.execute(load("transactions")["claim_terms"]).fetchone()
+                row = connection.execute(load("store/transactions")["claim_terms"]).fetchone()
                 assert row is not None
                 used.append(
                     sign(

@@ -7,7 +7,6 @@ import gc
 import importlib
 import inspect
 import json
-import pkgutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
@@ -15,7 +14,6 @@ from typing import Any
 
 import pytest
 
-import htm_core.rules
 from htm_core import HTMError
 from htm_core.api import arguments as wire
 from htm_core.api.routes import ROUTES
@@ -27,6 +25,7 @@ from htm_core.rules.redaction.redactor import Redactor
 from htm_core.rules.text import tags
 from htm_core.rules.transcripts.read import read
 from htm_core.server.mcp.arguments import RecallArguments, read_arguments
+from tests.pure_modules import PURE
 
 # Sizes of what is compared, and repeats: many for what works on characters, and few in long texts for what copies or counts parts.
 WORKS, COPIES = (2_000, 16_000), (16_000, 128_000)
@@ -44,31 +43,23 @@ GIVEN: Mapping[str, Any] = {
     "name": "x", "where": "x", "what": "x", "format": "text",
 }  # fmt: skip
 # They are given a clause, a word or an answer of a model, which have a most of their own.
-OF_CLAUSES = (
-    "profile",
-    "supersession.vocabulary",
-    "supersession.sentences",
-    "text.english_words",
-    "text.singular",
-    "detection.features",
-)
+OF_CLAUSES = ("htm_core.rules.profile", "htm_core.rules.text.english_words", "htm_core.rules.text.singular")
 
 
 def readers() -> Iterator[tuple[str, Callable[[str], object]]]:
     """Each public function of the rules that reads a text."""
-    for each in pkgutil.walk_packages(htm_core.rules.__path__, "htm_core.rules."):
-        module = importlib.import_module(each.name)
-        short = each.name.removeprefix("htm_core.rules.")
+    for path in PURE:
+        module = importlib.import_module(path)
         for name, function in vars(module).items():
-            if name.startswith("_") or not inspect.isfunction(function) or function.__module__ != each.name:
+            if name.startswith("_") or not inspect.isfunction(function) or function.__module__ != path:
                 continue
             first, *others = inspect.signature(function).parameters.values() or [None]
-            if first is None or first.annotation != "str" or f"{short}.{name}".startswith(OF_CLAUSES):
+            if first is None or first.annotation != "str" or f"{path}.{name}".startswith(OF_CLAUSES):
                 continue
             needed = [other.name for other in others if other.default is other.empty]
             if set(needed) <= GIVEN.keys():
                 given = {name: GIVEN[name] for name in needed}
-                yield f"{short}.{name}", lambda text, call=function, given=given: call(text, **given)
+                yield f"{path}.{name}", lambda text, call=function, given=given: call(text, **given)
 
 
 READERS = dict(readers())

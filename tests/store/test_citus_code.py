@@ -31,7 +31,7 @@ def distributed(file: str) -> LiteralString:
 
 @pytest.mark.parametrize("rule", RULES, ids=[rule.name for rule in RULES])
 def test_each_rule_finds_what_it_is_about_once_and_has_its_reason(rule: citus_code.Rule) -> None:
-    before, after = load("citus_code")[rule.name], load("citus_code")[f"{rule.name}_here"]
+    before, after = load("store/citus_code")[rule.name], load("store/citus_code")[f"{rule.name}_here"]
     assert FILES[rule.file].count(before) == 1
     assert before != after
     assert rule.why

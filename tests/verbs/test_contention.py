@@ -150,8 +150,8 @@ def test_anothers_vectors_do_not_stand_in_front_of_ones_own(
     from tests.stand_ins import HashEmbedder
 
     # The index gives up after so many of another's: few here, so that few need to be written.
-    entering = load("transactions")["enter"] + ", set_config('hnsw.max_scan_tuples', '1000', true)"
-    monkeypatch.setitem(load("transactions"), "enter", entering)
+    entering = load("store/transactions")["enter"] + ", set_config('hnsw.max_scan_tuples', '1000', true)"
+    monkeypatch.setitem(load("store/transactions"), "enter", entering)
     dice = random.Random(5)
     embedder = HashEmbedder(dimension=24, name=f"crowd-{tenant}")
     near = embedder.embed_query("pressing question")
