@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Final
 
 from ...errors import DatabaseUnavailable, InvalidInput
-from ..queries import load
 from .directories import Directories
 
 SUPERUSER = "htm_root"
@@ -77,7 +76,7 @@ def create_data_directory(directories: Directories, bin_directory: Path, *, star
     directories.account.give_to_account(draft)
     _run(directories, _initdb(bin_directory, draft), start_lock=start_lock)
     single = [str(bin_directory / "postgres"), "--single", "-c", "exit_on_error=on", "-D", str(draft), "postgres"]
-    _run(directories, single, start_lock=start_lock, text=load("store/embedded/initdb")["database"] + "\n")
+    _run(directories, single, start_lock=start_lock, text=f"create database {DATABASE}\n")
     draft.rename(directories.data)
     _sync(directories.base)
 

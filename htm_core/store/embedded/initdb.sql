@@ -1,2 +1,0 @@
--- name: database
-create database htm
