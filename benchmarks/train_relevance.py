@@ -22,8 +22,8 @@ from benchmarks.recalled import ANSWERABLE, FOREIGN_KIND, Recalled, evaluator, f
 from benchmarks.retrieval import home
 from benchmarks.retrieval_measures import auc
 from benchmarks.retrieval_systems import CachedEmbedder
+from htm_core.base.types import Match
 from htm_core.rules.relevance import features, relevance
-from htm_core.types import Match
 
 Floats = NDArray[np.float64]
 

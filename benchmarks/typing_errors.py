@@ -10,7 +10,7 @@ import random
 import re
 from collections.abc import Callable
 
-from htm_core.rules.text.folding import words
+from htm_core.base.folding import words
 
 LEAST = 4  # letters of a word that is misspelt: nobody can mend "cat" that became "cta" or "vat"
 _WORD = re.compile(r"(?<![\w'\u2019#@./-])[A-Za-z]{4,}(?![\w#@/-])")

@@ -8,10 +8,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .base.version import VERSION
+
 if TYPE_CHECKING:
-    from .cells import Cell, Cells, PendingMove, TenantMove, TenantRows
-    from .collections.collection import Collection
-    from .errors import (
+    from .base.errors import (
         DatabaseUnavailable,
         DeadlineExceeded,
         DimensionMismatch,
@@ -25,20 +25,9 @@ if TYPE_CHECKING:
         StorageError,
         Ungrounded,
     )
-    from .groups.group import Group
-    from .handles.changes import Changes
-    from .handles.jobs import Jobs
-    from .handles.log import Log
-    from .handles.tags import Tags
-    from .memory import Memory
-    from .models.chat import ChatExpander, ChatPropositioner, ChatReranker, ChatSummarizer, ChatTagger
-    from .operations.files import File, Loaded
-    from .rules.identity import anonymous, is_anonymous
-    from .rules.redaction.redactor import Redaction, Redactor
-    from .rules.text.tag_tree import TagTree
-    from .runtime.process import shutdown
-    from .settings import Settings, Signals
-    from .types import (
+    from .base.identity import anonymous, is_anonymous
+    from .base.settings import Settings, Signals
+    from .base.types import (
         AppliedTimeframe,
         Attachment,
         AuditEntry,
@@ -97,8 +86,21 @@ if TYPE_CHECKING:
         TidyKind,
         Window,
     )
+    from .cells import Cell, Cells, PendingMove, TenantMove, TenantRows
+    from .collections.collection import Collection
+    from .groups.group import Group
+    from .handles.changes import Changes
+    from .handles.jobs import Jobs
+    from .handles.log import Log
+    from .handles.tags import Tags
+    from .memory import Memory
+    from .models.chat import ChatExpander, ChatPropositioner, ChatReranker, ChatSummarizer, ChatTagger
+    from .operations.files import File, Loaded
+    from .rules.redaction.redactor import Redaction, Redactor
+    from .rules.text.tag_tree import TagTree
+    from .runtime.process import shutdown
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "AppliedTimeframe",
@@ -206,96 +208,96 @@ _MODULES = {
     "PendingMove": "cells",
     "TenantMove": "cells",
     "TenantRows": "cells",
-    "AppliedTimeframe": "types",
-    "Attachment": "types",
-    "AuditEntry": "types",
-    "AuditReport": "types",
+    "AppliedTimeframe": "base.types",
+    "Attachment": "base.types",
+    "AuditEntry": "base.types",
+    "AuditReport": "base.types",
     "ChatExpander": "models.chat",
     "ChatPropositioner": "models.chat",
     "ChatReranker": "models.chat",
     "ChatTagger": "models.chat",
     "Changes": "handles.changes",
     "Collection": "collections.collection",
-    "CollectionHit": "types",
-    "CollectionItem": "types",
-    "Conflict": "types",
-    "Context": "types",
-    "DatabaseUnavailable": "errors",
-    "DeadlineExceeded": "errors",
-    "DimensionMismatch": "errors",
-    "Draft": "types",
-    "Embedder": "types",
-    "EmbedderLike": "types",
-    "Event": "types",
-    "Eviction": "types",
-    "Expander": "types",
-    "ExpanderLike": "types",
+    "CollectionHit": "base.types",
+    "CollectionItem": "base.types",
+    "Conflict": "base.types",
+    "Context": "base.types",
+    "DatabaseUnavailable": "base.errors",
+    "DeadlineExceeded": "base.errors",
+    "DimensionMismatch": "base.errors",
+    "Draft": "base.types",
+    "Embedder": "base.types",
+    "EmbedderLike": "base.types",
+    "Event": "base.types",
+    "Eviction": "base.types",
+    "Expander": "base.types",
+    "ExpanderLike": "base.types",
     "File": "operations.files",
     "Group": "groups.group",
-    "GroupStatus": "types",
-    "HTMError": "errors",
-    "Hit": "types",
-    "InvalidInput": "errors",
-    "Item": "types",
-    "Job": "types",
+    "GroupStatus": "base.types",
+    "HTMError": "base.errors",
+    "Hit": "base.types",
+    "InvalidInput": "base.errors",
+    "Item": "base.types",
+    "Job": "base.types",
     "Jobs": "handles.jobs",
-    "JudgeLike": "types",
+    "JudgeLike": "base.types",
     "Loaded": "operations.files",
     "Log": "handles.log",
-    "Match": "types",
-    "Member": "types",
+    "Match": "base.types",
+    "Member": "base.types",
     "Memory": "memory",
-    "Mention": "types",
+    "Mention": "base.types",
     "ChatSummarizer": "models.chat",
-    "SummarizerLike": "types",
-    "Summarizer": "types",
-    "TidyKind": "types",
-    "Tidied": "types",
-    "Summary": "types",
-    "ProfileSource": "types",
-    "ProfileLine": "types",
-    "Profile": "types",
-    "Merge": "types",
-    "Mode": "types",
-    "ModelsLike": "types",
-    "ModelError": "errors",
-    "Node": "types",
-    "NotFound": "errors",
-    "Propositioner": "types",
-    "PropositionerLike": "types",
-    "QueryTimeout": "errors",
-    "ReaderLike": "types",
-    "Recall": "types",
-    "Receipt": "types",
+    "SummarizerLike": "base.types",
+    "Summarizer": "base.types",
+    "TidyKind": "base.types",
+    "Tidied": "base.types",
+    "Summary": "base.types",
+    "ProfileSource": "base.types",
+    "ProfileLine": "base.types",
+    "Profile": "base.types",
+    "Merge": "base.types",
+    "Mode": "base.types",
+    "ModelsLike": "base.types",
+    "ModelError": "base.errors",
+    "Node": "base.types",
+    "NotFound": "base.errors",
+    "Propositioner": "base.types",
+    "PropositionerLike": "base.types",
+    "QueryTimeout": "base.errors",
+    "ReaderLike": "base.types",
+    "Recall": "base.types",
+    "Receipt": "base.types",
     "Redaction": "rules.redaction.redactor",
-    "RedactionError": "errors",
+    "RedactionError": "base.errors",
     "Redactor": "rules.redaction.redactor",
-    "Related": "types",
-    "Relation": "types",
-    "Reranker": "types",
-    "RerankerLike": "types",
-    "Robot": "types",
-    "Role": "types",
-    "SchemaOutdated": "errors",
-    "Scope": "types",
-    "Settings": "settings",
-    "Signals": "settings",
-    "Source": "types",
-    "Stats": "types",
-    "StorageError": "errors",
-    "Supersession": "types",
-    "SupersessionChange": "types",
-    "TagCount": "types",
-    "TagFound": "types",
-    "TagRelated": "types",
+    "Related": "base.types",
+    "Relation": "base.types",
+    "Reranker": "base.types",
+    "RerankerLike": "base.types",
+    "Robot": "base.types",
+    "Role": "base.types",
+    "SchemaOutdated": "base.errors",
+    "Scope": "base.types",
+    "Settings": "base.settings",
+    "Signals": "base.settings",
+    "Source": "base.types",
+    "Stats": "base.types",
+    "StorageError": "base.errors",
+    "Supersession": "base.types",
+    "SupersessionChange": "base.types",
+    "TagCount": "base.types",
+    "TagFound": "base.types",
+    "TagRelated": "base.types",
     "TagTree": "rules.text.tag_tree",
-    "Tagger": "types",
-    "TaggerLike": "types",
+    "Tagger": "base.types",
+    "TaggerLike": "base.types",
     "Tags": "handles.tags",
-    "Ungrounded": "errors",
-    "Window": "types",
-    "anonymous": "rules.identity",
-    "is_anonymous": "rules.identity",
+    "Ungrounded": "base.errors",
+    "Window": "base.types",
+    "anonymous": "base.identity",
+    "is_anonymous": "base.identity",
     "shutdown": "runtime.process",
 }
 

@@ -8,10 +8,11 @@ import functools
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
-from . import time_limit
+from .base import time_limit
+from .base.errors import DeadlineExceeded
+from .base.types import CollectionKind, EmbedderLike, GroupRole
 from .collections.collection import Collection
 from .engine.verbs import bounded
-from .errors import DeadlineExceeded
 from .groups.group import Group
 from .handles.changes import Changes
 from .handles.jobs import Jobs
@@ -20,7 +21,6 @@ from .handles.tags import Tags
 from .memory import Memory
 from .operations.backup import Backup
 from .runtime.process import Threads
-from .types import CollectionKind, EmbedderLike, GroupRole
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from .errors import HTMError
+from .base.errors import HTMError
 from .integration import tool_replies
 from .integration.memory_files import FileRefused, FileVersion, MemoryFiles
 from .integration.scope import check_memory

@@ -10,12 +10,11 @@ from datetime import datetime
 
 from pydantic import SecretStr
 
-from . import time_limit
-from .errors import InvalidInput, NotFound
-from .rules import validation
+from .base import time_limit, validation
+from .base.errors import InvalidInput, NotFound
+from .base.settings import Settings
 from .rules.splitting import plan_split
 from .runtime.process import runtime
-from .settings import Settings
 from .store import cell_directory as directory
 from .store import tenant_moves
 from .store.cell_directory import CellRow

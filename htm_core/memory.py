@@ -11,32 +11,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import SecretStr
 
-from .engine.engine import Clock, utc_now
-from .engine.handle import Handle
-from .engine.verbs import bounded, verbs
-from .errors import InvalidInput
-from .groups.group import Group, join_group
-from .handles.changes import Changes
-from .handles.jobs import Jobs
-from .handles.log import Log
-from .handles.tags import Tags
-from .jobs.flush import flush
-from .operations import audit as audit_module
-from .operations import files, read, relations, tidy
-from .operations import forget as forget_module
-from .operations import recall as recall_module
-from .operations import revise as revise_module
-from .operations.backup import Backup
-from .operations.files import File, Loaded, Progress
-from .rules import validation
-from .rules.redaction.redactor import Redactor, RedactorLike
-from .rules.working_memory.context import assemble
-from .rules.working_memory.eviction_policies import Policy
-from .rules.working_memory.memory import WorkingMemory
-from .runtime import process
-from .runtime.open import Options, opened
-from .settings import Settings
-from .types import (
+from .base import validation
+from .base.errors import InvalidInput
+from .base.handle import Handle
+from .base.settings import Settings
+from .base.types import (
     AuditEntry,
     AuditReport,
     CollectionKind,
@@ -81,6 +60,27 @@ from .types import (
     TimeframeLike,
     Tokenizer,
 )
+from .engine.engine import Clock, utc_now
+from .engine.verbs import bounded, verbs
+from .groups.group import Group, join_group
+from .handles.changes import Changes
+from .handles.jobs import Jobs
+from .handles.log import Log
+from .handles.tags import Tags
+from .jobs.flush import flush
+from .operations import audit as audit_module
+from .operations import files, read, relations, tidy
+from .operations import forget as forget_module
+from .operations import recall as recall_module
+from .operations import revise as revise_module
+from .operations.backup import Backup
+from .operations.files import File, Loaded, Progress
+from .rules.redaction.redactor import Redactor, RedactorLike
+from .rules.working_memory.context import assemble
+from .rules.working_memory.eviction_policies import Policy
+from .rules.working_memory.memory import WorkingMemory
+from .runtime import process
+from .runtime.open import Options, opened
 
 if TYPE_CHECKING:
     from .aio import AsyncMemory

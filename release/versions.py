@@ -9,7 +9,7 @@ from pathlib import Path
 # Each file that says the version, with what stands before it there. All of them are changed together.
 PLACES: dict[str, tuple[str, ...]] = {
     "pyproject.toml": (r'^version = "',),
-    "htm_core/__init__.py": (r'^__version__ = "',),
+    "htm_core/base/version.py": (r'^VERSION = "',),
     "server.json": (r'^  "version": "', r'^      "version": "', r"htm-memory\[mcp,embedded\]=="),
     "distributions/langchain-htm/pyproject.toml": (r'^version = "', r"htm-memory\[agents\]==", r"htm-memory\[embedded\]=="),
     "distributions/llama-index-memory-htm/pyproject.toml": (

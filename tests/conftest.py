@@ -24,7 +24,8 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from htm_core import HTMError, Memory, ModelError, Settings, shutdown, time_limit
+from htm_core import HTMError, Memory, ModelError, Settings, shutdown
+from htm_core.base import time_limit
 from htm_core.integration import deadline
 from htm_core.jobs.clients import Clients
 from htm_core.models import readers

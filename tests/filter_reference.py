@@ -6,11 +6,11 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from htm_core.rules.filters.conditions import And, Comparison, Condition, Has, Not, Or, path
-from htm_core.rules.filters.filters import Filter
-from htm_core.rules.filters.json_values import kind, number
-from htm_core.rules.filters.jsonpath import ANY_CHARACTER, ANY_TEXT, pattern_parts
-from htm_core.rules.filters.letter_case import lowered
+from htm_core.base.filters.conditions import And, Comparison, Condition, Has, Not, Or, path
+from htm_core.base.filters.filters import Filter
+from htm_core.base.filters.json_values import kind, number
+from htm_core.base.filters.jsonpath import ANY_CHARACTER, ANY_TEXT, pattern_parts
+from htm_core.base.filters.letter_case import lowered
 
 _MISSING = object()
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {

@@ -17,9 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from pydantic.functional_validators import PlainValidator
 from pydantic_core import from_json, to_json, to_jsonable_python
 
-from ..errors import InvalidInput
-from ..rules.nothing import is_nothing
-from ..types import Conflict, Draft, Mention, Node, SummarizerLike, TimeframeLike, Window
+from ..base.errors import InvalidInput
+from ..base.nothing import is_nothing
+from ..base.types import Conflict, Draft, Mention, Node, SummarizerLike, TimeframeLike, Window
 from .routes import Route
 
 Where = Literal["path", "query", "body"]

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from .. import errors
-from ..errors import IN_PYTHON, Advice, HTMError, StorageError
+from ..base import errors
+from ..base.errors import IN_PYTHON, Advice, HTMError, StorageError
 
 MEDIA_TYPE = "application/problem+json"
 TYPE = "urn:htm-memory:problem:"

@@ -16,7 +16,9 @@ from typing import Annotated
 import typer
 from pydantic import SecretStr
 
-from ..errors import HTMError, InvalidInput, NotFound, SchemaOutdated
+from ..base.errors import HTMError, InvalidInput, NotFound, SchemaOutdated
+from ..base.settings import Settings
+from ..base.telemetry import PendingJobs
 from ..jobs.reembed import reembed as fill_and_change
 from ..jobs.reindex import reindex as renew_words
 from ..models.chat_models import check_models
@@ -26,7 +28,6 @@ from ..models.taggers import resolve_tagger
 from ..models.tokenizers import resolve_tokenizer
 from ..runtime.open import BY_MODELS, model_handlers
 from ..runtime.process import Runtime, runtime, url_or_environment
-from ..settings import Settings
 from ..store import indexes
 from ..store.database import Database
 from ..store.migration_script import script
@@ -35,7 +36,6 @@ from ..store.quantization import Quantized, quantize
 from ..store.role_change import move
 from ..store.roles import Roles, database_name, own_prefix
 from ..store.schemas import EXTENSION_SCHEMA
-from ..telemetry import PendingJobs
 from .json_output import print_json
 from .options import CommonOptions, make_embedder, split_values
 from .rendering import key_value_table, progress_bar, stderr_console, stdout_console

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from ..types import Recall
+from ..base.types import Recall
 from .hits import print_hits
 from .rendering import printable, recall_notes
 

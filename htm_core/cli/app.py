@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from .. import __version__
+from ..base.version import VERSION
 from .commands import Commands
 from .exit_codes import INTERRUPTED, PIPE_CLOSED, completing, end, end_at_once, end_interrupted, silence_stdout
 
@@ -26,7 +26,7 @@ app = typer.Typer(
 def show_version(wanted: bool) -> None:
     """Print the version and end, if --version was given."""
     if wanted:
-        typer.echo(f"htm {__version__}")
+        typer.echo(f"htm {VERSION}")
         raise typer.Exit
 
 

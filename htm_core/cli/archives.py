@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Self
 
-from ..errors import InvalidInput
-from ..rules.limits import ARCHIVE_BYTES, ARCHIVE_FILES, ARCHIVE_RATIO, ARCHIVE_SMALL
+from ..base.errors import InvalidInput
+from ..base.limits import ARCHIVE_BYTES, ARCHIVE_FILES, ARCHIVE_RATIO, ARCHIVE_SMALL
 from ..rules.transcripts.looks_like import refusal
 
 # Long exports of ChatGPT are cut into conversations-000.json, conversations-001.json, …

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from ..errors import NotFound
+from ..base.errors import NotFound
+from ..base.types import Context
 from ..models.readers import reads_prompts
-from ..types import Context
 from .answers import BUDGET, AnsweredQuestion, show_answer
 from .exit_codes import NOTHING_FOUND
 from .json_output import print_json

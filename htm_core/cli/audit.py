@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..types import AuditEntry, AuditReport
+from ..base.types import AuditEntry, AuditReport
 from . import completion
 from .json_output import print_json
 from .listing import Column, show_rows

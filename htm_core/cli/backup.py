@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.progress import TaskID
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
 from ..memory import Memory
 from ..operations.backup import BackedUp, is_backup
 from .exporting import ExportFormat, export_mentions, written_whole

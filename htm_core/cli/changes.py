@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from ..types import Supersession, SupersessionChange
+from ..base.types import Supersession, SupersessionChange
 from . import completion
 from .ids import change_id, memory_id, short
 from .listing import Column, show_rows

@@ -17,9 +17,9 @@ from typing import Any
 
 import typer
 
+from ..base.settings import Settings, as_secret, home
 from ..operations.completions import CompletionKind, beginning
 from ..runtime.process import runtime
-from ..settings import Settings, as_secret, home
 
 SECONDS = 1.5  # for everything: importing, connecting, asking
 ABOUT = 60  # characters of what is shown beside a word

@@ -13,14 +13,14 @@ from typing import Annotated
 import typer
 from rich.rule import Rule
 
-from ..errors import ModelError
+from ..base.errors import ModelError
+from ..base.settings import home
+from ..base.types import Context, Eviction, Recall, Stats
 from ..integration.overview import hits_block
 from ..memory import Memory
 from ..models.readers import reads_prompts
 from ..rules.transcripts.read import read
 from ..samples import Question, conversation, questions
-from ..settings import home
-from ..types import Context, Eviction, Recall, Stats
 from .answers import BUDGET, AnsweredQuestion, show_answer
 from .chat.command import needs_agents
 from .import_report import ImportedTranscript

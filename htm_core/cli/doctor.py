@@ -9,11 +9,11 @@ from functools import partial
 import typer
 from rich.text import Text
 
-from ..errors import HTMError
+from ..base.errors import HTMError
+from ..base.settings import home
 from ..models.embedders import MINILM, MINILM_INT8
 from ..models.minilm import weights
 from ..models.tokenizers import default_tokens
-from ..settings import home
 from ..store.database import Database
 from ..store.doctor import examine
 from ..store.findings import MIN_FREE, Finding, free_space

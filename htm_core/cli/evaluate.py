@@ -12,7 +12,7 @@ import typer
 from rich.padding import Padding
 from rich.table import Table
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
 from ..integration.evaluate import Evaluated
 from ..integration.evaluate import evaluate as evaluated
 from ..rules.evaluation import LabelledQuestion, mean_and_margin, read_questions, sign_test

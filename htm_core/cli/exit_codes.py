@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import typer
 
-from ..errors import Advice, HTMError, InvalidInput, NotFound
+from ..base.errors import Advice, HTMError, InvalidInput, NotFound
 
 FAILED = 1
 MISUSED = 2

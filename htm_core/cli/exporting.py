@@ -18,10 +18,10 @@ from typing import IO, Any
 import typer
 import yaml
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
+from ..base.types import Mention
 from ..integration.origin import speaker
 from ..memory import Memory
-from ..types import Mention
 from .json_output import print_json, to_json
 from .options import CommonOptions
 from .rendering import printable, progress_bar, stdout_console

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from ..errors import InvalidInput
-from ..types import Receipt
+from ..base.errors import InvalidInput
+from ..base.types import Receipt
 from . import completion
 from .ids import memory_id, short
 from .json_output import print_json, to_json

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from ..types import Hit, Recall
+from ..base.types import Hit, Recall
 from .ids import short
 from .listing import Column, print_table
 from .rendering import MAX_SHOWN, local_time, printable, speaker

@@ -13,12 +13,12 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import HTMError, InvalidInput
+from ..base.errors import HTMError, InvalidInput
+from ..base.types import Draft
 from ..integration.session_start import wake_text
 from ..operations import conversations
 from ..rules.transcripts.gemini_cli import drafts_of
 from ..rules.transcripts.read import Transcript, read
-from ..types import Draft
 from .exit_codes import FAILED, print_error, told
 from .importing import BATCH, new_and_changed
 from .json_output import print_json

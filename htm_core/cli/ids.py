@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
-from ..errors import NotFound
+from ..base.errors import NotFound
 from ..integration.origin import mentions_of
 from ..memory import Memory
 from ..operations.short_ids import whole_id

@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
+from ..base.types import Draft
 from ..integration.attachments import attach_files
 from ..operations.folders import Folder, Parts
 from ..rules.transcripts import mem0
@@ -30,7 +31,6 @@ from ..rules.transcripts.read import (
     read,
 )
 from ..rules.transcripts.turns import FAULTS, Conversation, Omissions, Skip, not_understood
-from ..types import Draft
 from .archives import CONVERSATIONS, Archive, is_archive
 from .import_tables import NO_TABLE_OPTIONS, OnSkip, Opened, Part, TableOptions, csv_part, table_part
 from .mempalace import database_of, drawers_part, identity_of

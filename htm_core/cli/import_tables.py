@@ -15,10 +15,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
+from ..base.types import Draft
 from ..rules.transcripts import tables
 from ..rules.transcripts.turns import Conversation, Skip, drafts
-from ..types import Draft
 
 OnSkip = Callable[[Skip | Conversation], None]
 Opened = tuple[str, Iterator[Draft]]

@@ -14,10 +14,11 @@ from typing import Annotated
 import typer
 from rich.progress import Progress
 
-from ..errors import HTMError, InvalidInput
+from ..base.errors import HTMError, InvalidInput
+from ..base.identity import node_id
+from ..base.types import Draft
 from ..memory import Memory
 from ..operations import conversations
-from ..rules.identity import node_id
 from ..rules.redaction.redactor import resolve_redactor
 from ..rules.redaction.values import redact_draft
 from ..rules.text.readable import is_markdown
@@ -34,7 +35,6 @@ from ..rules.transcripts.turns import (
 )
 from ..store import mentions
 from ..store.owner_claims import claim_of
-from ..types import Draft
 from .backup import is_backup_file, read_backup
 from .exit_codes import FAILED, resumable
 from .import_report import ImportedTranscript, report_import

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from pydantic import SecretStr
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
 from ..memory import Memory
 from ..models.embedders import CheckedEmbedder
 from ..store.foreign.database import is_address, open_foreign

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..types import Job
+from ..base.types import Job
 from . import completion
 from .ids import job_ids, short
 from .json_output import print_json

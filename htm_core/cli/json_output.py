@@ -10,7 +10,7 @@ from dataclasses import fields, is_dataclass
 from datetime import date, timedelta
 from typing import Any
 
-from ..types import Hit, Recall
+from ..base.types import Hit, Recall
 
 
 def print_json(value: object) -> None:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import HTMError, InvalidInput
+from ..base.errors import HTMError, InvalidInput
 from ..memory import Memory
 from ..store import tenants
 from .options import CommonOptions, stored_embedder

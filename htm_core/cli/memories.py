@@ -13,14 +13,14 @@ from typing import Annotated, cast
 import typer
 from rich.text import Text
 
-from .. import types
-from ..errors import HTMError
+from ..base import types
+from ..base.errors import HTMError
+from ..base.trust import check_source
+from ..base.types import Draft, Mention
 from ..integration.contents import titles_of
 from ..memory import Memory
 from ..operations.read import named_users
 from ..rules.transcripts.turns import iso_time
-from ..rules.trust import check_source
-from ..types import Draft, Mention
 from . import completion
 from .exit_codes import NOTHING_FOUND
 from .forget import lifetime

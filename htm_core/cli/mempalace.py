@@ -14,10 +14,10 @@ from itertools import groupby
 from pathlib import Path
 from urllib.parse import quote
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
+from ..base.types import Draft
 from ..rules.transcripts.mempalace import FORMAT, drawer_turn
 from ..rules.transcripts.turns import Skip, Turn, drafts, not_understood
-from ..types import Draft
 from .import_tables import OnSkip, Part
 
 DATABASE = "chroma.sqlite3"

@@ -13,13 +13,13 @@ from typing import Annotated, Any, Concatenate, Literal, ParamSpec
 import typer
 from pydantic import SecretStr
 
-from ..errors import HTMError, InvalidInput
+from ..base.errors import HTMError, InvalidInput
+from ..base.settings import Settings, as_secret
+from ..base.types import Embed, Event, Eviction, ExpanderLike, RerankerLike
 from ..memory import Memory
 from ..models.embedders import CheckedEmbedder, resolve
 from ..runtime.process import Runtime, runtime
-from ..settings import Settings, as_secret
 from ..store import tenants
-from ..types import Embed, Event, Eviction, ExpanderLike, RerankerLike
 from . import completion
 from .exit_codes import reported_errors
 from .own_objects import is_own, own_embedder

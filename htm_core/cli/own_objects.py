@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
 from ..models.embedders import CheckedEmbedder, is_named, resolve
 from ..models.lazy import has_methods
 

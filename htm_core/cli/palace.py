@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
 from ..palace import Consultation, Decision, Enforcer, Grounding, Palace, Placed, PromotionConflict, Registered
 from ..palace.enforcer import THRESHOLD
 from .exit_codes import NOTHING_FOUND

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from ..errors import InvalidInput, NotFound
+from ..base.errors import InvalidInput, NotFound
 from ..palace import Fetcher, FolderFetcher, GiteaFetcher, GitHubFetcher, GitLabFetcher
 
 

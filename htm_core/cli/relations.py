@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from ..types import Related, Relation, RelationKind
+from ..base.types import Related, Relation, RelationKind
 from . import completion
 from .ids import memory_id, short
 from .json_output import print_json

@@ -14,8 +14,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from ..base.types import Context, Mention, Recall
 from ..integration.origin import speaker as speaker_of
-from ..types import Context, Mention, Recall
 
 if TYPE_CHECKING:
     from rich.progress import Progress

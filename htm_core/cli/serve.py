@@ -11,13 +11,13 @@ from typing import Annotated
 
 import typer
 
+from ..base.types import Event
 from ..memory import Memory
 from ..runtime.process import shutdown, threads
 from ..server.app import Application
 from ..server.memories import Whose
 from ..server.run import check_start, serve
 from ..server.settings import Identity, ServerSettings
-from ..types import Event
 from .options import CommonOptions
 from .rendering import stderr_console
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..errors import ModelError
+from ..base.errors import ModelError
 from ..models import vocabulary
 from ..models.embedders import MINILM, MINILM_INT8
 from ..models.minilm import weights

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from ..base.types import Job, Mention, Node, Related, Supersession
 from ..integration.origin import mentions_of
 from ..memory import Memory
-from ..types import Job, Mention, Node, Related, Supersession
 from . import completion
 from .ids import memory_id, short
 from .json_output import print_json

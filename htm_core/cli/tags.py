@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
+from ..base.types import TagCount, TagFound, TagRelated
 from ..memory import Memory
 from ..rules.text.tag_tree import TagTree
-from ..types import TagCount, TagFound, TagRelated
 from . import completion
 from .ids import memory_id
 from .json_output import print_json

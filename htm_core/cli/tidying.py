@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..types import Merge, ProfileLine, Summary, Tidied, TidyKind
+from ..base.types import Merge, ProfileLine, Summary, Tidied, TidyKind
 from . import completion
 from .ids import memory_id, short
 from .json_output import print_json

@@ -11,9 +11,9 @@ from typing import Annotated
 
 import typer
 
-from ..errors import InvalidInput, NotFound
+from ..base import validation
+from ..base.errors import InvalidInput, NotFound
 from ..operations.short_ids import FEWEST_DIGITS
-from ..rules import validation
 from ..store import tokens as store
 from ..store.tokens import ApiToken
 from .ids import short

@@ -11,11 +11,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 from urllib.parse import quote
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
+from ..base.settings import as_secret
+from ..base.types import Event
 from ..handles import changes, jobs, log, tags
 from ..memory import Memory
-from ..settings import as_secret
-from ..types import Event
 from .requests import AGAIN, Prepared, lost, prepare, read, waiting
 
 if TYPE_CHECKING:

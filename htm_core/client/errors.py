@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import DatabaseUnavailable, HTMError
+from ..base.errors import DatabaseUnavailable, HTMError
 
 
 class ServerUnavailable(DatabaseUnavailable):

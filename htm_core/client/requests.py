@@ -14,8 +14,8 @@ from urllib.parse import quote, urlencode
 from ..api import arguments as wire
 from ..api.problems import error_of
 from ..api.routes import Route, by_verb
-from ..errors import HTMError
-from ..types import Conflict
+from ..base.errors import HTMError
+from ..base.types import Conflict
 from .errors import RequestRefused, ServerUnavailable
 
 AGAIN = (429, 503)  # answers after which the same request may be sent again

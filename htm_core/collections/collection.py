@@ -12,16 +12,18 @@ from operator import attrgetter
 from typing import Any, TypeVar, get_args
 from uuid import UUID
 
-from .. import time_limit
+from ..base import time_limit, validation
+from ..base.errors import InvalidInput
+from ..base.handle import Handle
+from ..base.identity import document_id, moment_id
+from ..base.limits import DIMENSIONS
+from ..base.telemetry import telemetry
+from ..base.time_limit import WRITTEN_AT_ONCE
+from ..base.types import CollectionHit, CollectionItem, CollectionKind, EmbedderLike, FilterTarget, Mode, NamedEmbedder
 from ..engine.engine import Engine
-from ..engine.handle import Handle
 from ..engine.verbs import verbs
-from ..errors import InvalidInput
 from ..models.embedders import resolve
-from ..rules import validation
 from ..rules.fusion import VECTOR_WEIGHT
-from ..rules.identity import document_id, moment_id
-from ..rules.limits import DIMENSIONS
 from ..rules.redaction.redactor import Redactor
 from ..rules.redaction.values import redact_item
 from ..store import collections as store
@@ -30,9 +32,6 @@ from ..store.collections import CollectionState, Document, DocumentFilters, Docu
 from ..store.database import Connection, Database
 from ..store.errors import attempts, retry_transaction
 from ..store.indexes import THRESHOLD
-from ..telemetry import telemetry
-from ..time_limit import WRITTEN_AT_ONCE
-from ..types import CollectionHit, CollectionItem, CollectionKind, EmbedderLike, FilterTarget, Mode, NamedEmbedder
 from . import items as items_module
 from . import query as query_module
 from . import vector_spaces

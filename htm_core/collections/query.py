@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, get_args
 
-from ..errors import InvalidInput
-from ..rules import validation
-from ..rules.filters.filters import compile_where
-from ..rules.limits import RANKED
+from ..base import validation
+from ..base.errors import InvalidInput
+from ..base.filters.filters import compile_where
+from ..base.limits import RANKED
+from ..base.types import FilterTarget, Mode
 from ..rules.text.passages import lexical_query
 from ..store.collections import DocumentFilters, Page
-from ..types import FilterTarget, Mode
 from .items import check_vector
 
 SMALLEST_POOL = 128

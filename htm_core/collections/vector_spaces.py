@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from .. import time_limit
-from ..errors import DimensionMismatch
-from ..rules import validation
+from ..base import time_limit, validation
+from ..base.errors import DimensionMismatch
+from ..base.time_limit import EMBEDDED_AT_ONCE
+from ..base.types import NamedEmbedder
 from ..store.collections import CollectionState, Document, DocumentPassage
-from ..time_limit import EMBEDDED_AT_ONCE
-from ..types import NamedEmbedder
 from .items import check_vector
 
 

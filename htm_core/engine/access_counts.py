@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from .. import time_limit
-from ..fork import renewed_after_fork
+from ..base import time_limit
+from ..base.fork import renewed_after_fork
 from ..store import nodes, tenants, working
 from ..store.database import Database
 from ..store.errors import retry_transaction

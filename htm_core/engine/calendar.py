@@ -7,11 +7,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from tzlocal import get_localzone
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
+from ..base.settings import Settings
+from ..base.types import TimeframeLike, Window
 from ..rules.timeframes.calendar import Calendar
 from ..rules.timeframes.parse import parse
-from ..settings import Settings
-from ..types import TimeframeLike, Window
 
 
 def timezone_of(settings: Settings) -> tzinfo:

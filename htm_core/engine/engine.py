@@ -12,25 +12,13 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any, LiteralString, TypeVar
 from uuid import UUID
 
-from .. import time_limit
-from ..errors import DimensionMismatch, ModelError
-from ..models.embedders import CheckedEmbedder, as_option
-from ..rules import validation
-from ..rules.identity import anonymous, moment_id
-from ..rules.redaction.redactor import Redactor
-from ..rules.working_memory.memory import Plan, WorkingMemory
-from ..settings import Settings
-from ..store import jobs, tenants
-from ..store.database import Connection, Database, Row
-from ..store.errors import RowsMissing, retry_transaction
-from ..store.owner_claims import EVERYBODY, claim_of
-from ..store.records import Entry, WrittenEntry
-from ..store.transactions import First
-from ..store.working import QueuedChange, SetChange
-from ..store.write import FEW, Begun, Outcome, begin_write, last_said, write
-from ..telemetry import telemetry
-from ..time_limit import EMBEDDED_AT_ONCE, WRITTEN_AT_ONCE
-from ..types import (
+from ..base import time_limit, validation
+from ..base.errors import DimensionMismatch, ModelError
+from ..base.identity import anonymous, moment_id
+from ..base.settings import Settings
+from ..base.telemetry import telemetry
+from ..base.time_limit import EMBEDDED_AT_ONCE, WRITTEN_AT_ONCE
+from ..base.types import (
     DEFAULT_IMPORTANCE,
     Draft,
     Embed,
@@ -43,6 +31,17 @@ from ..types import (
     TokenCounter,
     Window,
 )
+from ..models.embedders import CheckedEmbedder, as_option
+from ..rules.redaction.redactor import Redactor
+from ..rules.working_memory.memory import Plan, WorkingMemory
+from ..store import jobs, tenants
+from ..store.database import Connection, Database, Row
+from ..store.errors import RowsMissing, retry_transaction
+from ..store.owner_claims import EVERYBODY, claim_of
+from ..store.records import Entry, WrittenEntry
+from ..store.transactions import First
+from ..store.working import QueuedChange, SetChange
+from ..store.write import FEW, Begun, Outcome, begin_write, last_said, write
 from .calendar import timezone_of, windows_at
 from .entries import Preparer
 from .fresh_nodes import FreshNodes

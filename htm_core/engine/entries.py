@@ -9,25 +9,25 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from ..errors import InvalidInput
-from ..rules import validation
-from ..rules.filters.json_values import json_bytes
-from ..rules.identity import node_id
-from ..rules.limits import CALL_BYTES, TAGS_PER_CALL
+from ..base import validation
+from ..base.errors import InvalidInput
+from ..base.filters.json_values import json_bytes
+from ..base.folding import has_words
+from ..base.identity import node_id
+from ..base.limits import CALL_BYTES, TAGS_PER_CALL
+from ..base.settings import Settings
+from ..base.trust import check_source, check_trust
+from ..base.types import Draft, TokenCounter, Window
 from ..rules.redaction.redactor import Redactor
 from ..rules.redaction.values import with_markers
 from ..rules.text import tags
-from ..rules.text.folding import has_words
 from ..rules.text.markdown import Chunk
 from ..rules.text.passages import lexical_text, split
 from ..rules.text.readable import Readable, is_markdown
 from ..rules.text.thoughts import without_thoughts
 from ..rules.timeframes.validity import find_validity, read_validity
 from ..rules.times import expiry_of, length_for, one_span
-from ..rules.trust import check_source, check_trust
-from ..settings import Settings
 from ..store.records import Entry, PassageDraft
-from ..types import Draft, TokenCounter, Window
 from .calendar import calendar_at, windows_at
 from .redaction import redact_draft
 

@@ -9,12 +9,12 @@ import subprocess
 import sys
 from pathlib import PurePath
 
-from .. import time_limit
-from ..errors import InvalidInput
-from ..rules.limits import FILE_BYTES
+from ..base import time_limit
+from ..base.errors import InvalidInput
+from ..base.limits import FILE_BYTES
+from ..base.storable import legible
 from ..rules.text.known_files import is_pdf, may_be_pdf
 from ..rules.text.readable import Readable, is_markdown, of_pages, plain_type
-from ..rules.text.storable import legible
 from . import pdf_pages
 
 _log = logging.getLogger("htm.files")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from ..fork import renewed_after_fork
+from ..base.fork import renewed_after_fork
 
 OWNERS = 1_000  # that are kept in mind; the jobs of the others wait for their turn in the table
 NODES = 64  # of one owner

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
+from ..base.types import ProfileSource
 from ..models.readers import EmbeddedReader, embedded_reader
 from ..rules.profile import facts
 from ..rules.profile.facts import Fact, Stated
 from ..store.tidying import OwnWord
-from ..types import ProfileSource
 
 
 def facts_of(words: Sequence[OwnWord], known: Iterable[Stated]) -> list[tuple[UUID, Fact]]:

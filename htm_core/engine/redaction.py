@@ -9,13 +9,13 @@ import threading
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Mapping
 
-from ..errors import InvalidInput
-from ..rules.limits import ATTACHED_PAGES, FILE_BYTES
+from ..base.errors import InvalidInput
+from ..base.limits import ATTACHED_PAGES, FILE_BYTES
+from ..base.types import Draft
 from ..rules.redaction import values
 from ..rules.redaction.pdf_marker import UNREAD, is_unread_marker
 from ..rules.redaction.pdf_pages import search_pages
 from ..rules.redaction.redactor import Redactor
-from ..types import Draft
 from .file_bytes import UnreadPdf, can_read_pdfs, read_bytes
 
 KNOWN = 256  # PDFs of which is kept in mind how much of what was found: a client sends its history again with each turn

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from ..errors import ModelError
+from ..base.errors import ModelError
+from ..base.types import Summary, TidyKind
 from ..models import readers
 from ..rules.profile import facts as profile_facts
 from ..rules.profile.facts import Fact, Stated
@@ -25,7 +26,6 @@ from ..rules.text.speakers import speaker
 from ..store import tidying
 from ..store.database import Connection
 from ..store.tidying import ChangedSession, Message, OwnWord, SaidNode
-from ..types import Summary, TidyKind
 from .own_words import facts_of
 
 MESSAGES = 20  # that one step reads of one session for the profile

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from .. import time_limit
-from ..errors import DeadlineExceeded, HTMError
-from ..settings import Settings
+from ..base import time_limit
+from ..base.errors import DeadlineExceeded, HTMError
+from ..base.memory_operations import count_of, described_answer, described_call, figures_of, operation_of
+from ..base.settings import Settings
+from ..base.telemetry import SILENCE, Figure, Telemetry, captures_content
+from ..base.wrong_arguments import RAW, wrong_argument
 from ..store.errors import translated
-from ..telemetry import SILENCE, Figure, Telemetry, captures_content
-from .memory_operations import count_of, described_answer, described_call, figures_of, operation_of
-from .wrong_arguments import RAW, wrong_argument
 
 _T = TypeVar("_T")
 _in_verb: ContextVar[bool] = ContextVar("htm_in_verb", default=False)

@@ -16,9 +16,10 @@ from uuid import UUID
 
 from pydantic import SecretStr
 
-from .. import time_limit
-from ..errors import DatabaseUnavailable, InvalidInput, StorageError
-from ..fork import renewed_after_fork
+from ..base import time_limit
+from ..base.errors import DatabaseUnavailable, InvalidInput, StorageError
+from ..base.fork import renewed_after_fork
+from ..base.types import Eviction, Item
 from ..rules.working_memory.eviction_policies import Policy
 from ..rules.working_memory.memory import Plan, WorkingMemory
 from ..store import working
@@ -26,7 +27,6 @@ from ..store.database import Connection, Database
 from ..store.errors import retry_transaction
 from ..store.owner_claims import claim_of
 from ..store.working import CountedAccesses, QueuedChange, SetChange, SetChanges, SetKey, SetVersion
-from ..types import Eviction, Item
 from .unwritten import Unwritten
 from .verbs import bounded
 

@@ -8,9 +8,9 @@ import threading
 from collections.abc import Iterable
 from datetime import datetime
 
-from .. import time_limit
-from ..errors import DatabaseUnavailable, StorageError
-from ..fork import renewed_after_fork
+from ..base import time_limit
+from ..base.errors import DatabaseUnavailable, StorageError
+from ..base.fork import renewed_after_fork
 from ..store.database import Database
 from ..store.working import SetKey
 from .access_counts import AccessCounts

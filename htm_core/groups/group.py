@@ -7,18 +7,18 @@ from types import TracebackType
 from typing import Self, cast
 from uuid import UUID
 
+from ..base import validation
+from ..base.errors import InvalidInput, NotFound
+from ..base.types import GroupStatus, Member
+from ..base.validation import LONGEST_LEASE, SHORTEST_LEASE, lease_seconds
 from ..engine.engine import Engine
 from ..engine.verbs import verbs
 from ..engine.working_sets import WorkingSet, working_set
-from ..errors import InvalidInput, NotFound
-from ..rules import validation
-from ..rules.validation import LONGEST_LEASE, SHORTEST_LEASE, lease_seconds
 from ..store import groups
 from ..store.database import Connection, Database
 from ..store.errors import attempts, retry_transaction
 from ..store.groups import GroupRules, Role
 from ..store.working import SetKey
-from ..types import GroupStatus, Member
 from .heartbeat import Heartbeat, LocalMember
 from .listener import Listener
 

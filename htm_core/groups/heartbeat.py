@@ -9,10 +9,10 @@ import weakref
 from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
+from ..base.errors import HTMError
+from ..base.fork import renewed_after_fork
 from ..engine.engine import Engine
 from ..engine.working_sets import WorkingSet
-from ..errors import HTMError
-from ..fork import renewed_after_fork
 from ..store import groups
 from ..store.database import Database
 from ..store.groups import GroupMembership, Role

@@ -9,9 +9,9 @@ import time
 from collections.abc import Collection, Iterable
 from contextlib import closing
 
+from ..base.errors import HTMError
+from ..base.fork import renewed_after_fork
 from ..engine.working_sets import WorkingSet, open_sets
-from ..errors import HTMError
-from ..fork import renewed_after_fork
 from ..store.database import Database
 from ..store.listening import ListenConnection
 from .heartbeat import Heartbeat

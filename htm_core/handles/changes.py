@@ -5,14 +5,14 @@ from __future__ import annotations
 import builtins
 from typing import get_args
 
+from ..base import validation
+from ..base.errors import InvalidInput, NotFound
+from ..base.types import Node, Supersession, SupersessionChange, SupersessionRelation, SupersessionState
 from ..engine.engine import Engine
 from ..engine.verbs import verbs
-from ..errors import InvalidInput, NotFound
 from ..operations.read import find
-from ..rules import validation
 from ..store import supersession
 from ..store.errors import attempts
-from ..types import Node, Supersession, SupersessionChange, SupersessionRelation, SupersessionState
 
 RELATIONS, STATES = get_args(SupersessionRelation), get_args(SupersessionState)
 LONGEST_REASON = 1_000  # characters

@@ -6,13 +6,13 @@ import builtins
 from collections.abc import Sequence
 from typing import get_args
 
+from ..base import validation
+from ..base.errors import InvalidInput
+from ..base.types import Job, JobKind
 from ..engine.engine import Engine
 from ..engine.verbs import verbs
-from ..errors import InvalidInput
-from ..rules import validation
 from ..store import jobs
 from ..store.errors import attempts
-from ..types import Job, JobKind
 
 KINDS = get_args(JobKind)
 

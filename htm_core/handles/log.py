@@ -10,18 +10,18 @@ from itertools import takewhile
 from typing import Any
 from uuid import UUID
 
+from ..base import validation
+from ..base.errors import InvalidInput
+from ..base.handle import Handle
+from ..base.types import Draft, Mention
 from ..engine.engine import Engine
-from ..engine.handle import Handle
 from ..engine.redaction import redact_draft
 from ..engine.verbs import verbs
-from ..errors import InvalidInput
-from ..rules import validation
 from ..rules.redaction.redactor import Redactor
 from ..store import forgetting, mentions
 from ..store.database import Connection
 from ..store.errors import attempts
 from ..store.records import WrittenEntry
-from ..types import Draft, Mention
 
 Message = Draft | Mapping[str, Any]
 

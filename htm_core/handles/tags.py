@@ -7,18 +7,18 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
+from ..base import validation
+from ..base.errors import NotFound
+from ..base.types import Node, TagCount, TagFound, TagRelated, TimeframeLike
 from ..engine.engine import Engine
 from ..engine.verbs import verbs
-from ..errors import NotFound
 from ..operations.read import find, get
-from ..rules import validation
 from ..rules.redaction.values import redact_tags
 from ..rules.text import tags as rules
 from ..rules.text.tag_tree import TagTree, grow
 from ..store import tags as store
 from ..store.database import Connection
 from ..store.errors import retry_transaction
-from ..types import Node, TagCount, TagFound, TagRelated, TimeframeLike
 
 Change = Callable[[Connection, UUID], object]
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from ..errors import ModelError
+from ..base.errors import ModelError
 
 # The extension types of langgraph.checkpoint.serde.jsonplus: an object by its module, its name and what it is made of.
 _WITH_PARTS = range(6)

@@ -8,19 +8,19 @@ from itertools import groupby
 from typing import Protocol, TypeVar
 from uuid import UUID
 
+from ..base.errors import InvalidInput
+from ..base.identity import document_id, is_anonymous, node_id
+from ..base.types import CollectionHit, CollectionItem, Draft
 from ..collections.collection import Collection
 from ..engine.engine import Engine
-from ..errors import InvalidInput
 from ..integration.scope import memory_for
 from ..memory import Memory
 from ..palace import Palace
-from ..rules.identity import document_id, is_anonymous, node_id
 from ..rules.redaction.values import redact_draft, redact_item
 from ..rules.transcripts.mempalace import place_of
 from ..store import collections as store
 from ..store import mentions
 from ..store.owner_claims import claim_of
-from ..types import CollectionHit, CollectionItem, Draft
 from .parts import ForeignDocument, ForeignMemory, ForeignMessage, ForeignRow, NotUnderstood
 from .vectors import SAME, VectorModel, similarity
 

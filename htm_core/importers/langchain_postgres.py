@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Any
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
+from ..base.types import CollectionItem
 from ..integration.documents import item_of
 from ..store.foreign.database import ForeignDatabase, ForeignTable
-from ..types import CollectionItem
 from .messages import distinct_ids, langchain_message
 from .parts import ForeignDocument, ForeignPart, ForeignRow, NotUnderstood
 

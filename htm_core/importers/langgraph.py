@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-from ..rules.text.storable import storable
+from ..base.storable import storable
+from ..base.types import CollectionItem
 from ..store.foreign.database import ForeignDatabase, ForeignTable
-from ..types import CollectionItem
 from .checkpoints import KeptAsDeltas, listed_messages, messages_of, value_of
 from .deltas import DeltaMessages
 from .messages import langchain_message

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Sequence
 
+from ..base.types import CollectionItem
 from ..integration.documents import jsonb_metadata
 from ..store.foreign.database import ForeignDatabase, ForeignTable
-from ..types import CollectionItem
 from .messages import distinct_ids, llamaindex_message
 from .parts import ForeignDocument, ForeignPart, ForeignRow, NotUnderstood
 

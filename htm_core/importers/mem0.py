@@ -6,10 +6,10 @@ from collections.abc import Generator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from ..base.types import Draft
 from ..integration.documents import jsonb_metadata
 from ..integration.messages import storable_name
 from ..store.foreign.database import ForeignDatabase
-from ..types import Draft
 from .parts import ForeignMemory, ForeignPart, ForeignRow, NotUnderstood
 
 SQL = "store/foreign/mem0"

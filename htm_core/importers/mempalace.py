@@ -6,7 +6,7 @@ from collections.abc import Generator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
 from ..rules.transcripts.mempalace import FORMAT, drawer_turn
 from ..rules.transcripts.turns import Skip, drafts
 from ..store.foreign.database import ForeignDatabase, ForeignTable

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from ..base.types import Draft
 from ..integration.attachments import documents_in, files_in, files_said
 from ..integration.exact_json import encode_value
 from ..integration.keep import ROLES
@@ -21,7 +22,6 @@ from ..integration.messages import (
     storable_name,
     write_payload,
 )
-from ..types import Draft
 from .parts import ForeignMessage, ForeignRow, NotUnderstood
 
 

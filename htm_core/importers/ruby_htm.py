@@ -6,12 +6,12 @@ from collections.abc import Generator, Sequence
 from datetime import datetime
 from typing import Any
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
+from ..base.types import Draft
 from ..integration.documents import jsonb_metadata
 from ..integration.messages import storable_name
 from ..rules.text.tags import normalize
 from ..store.foreign.database import ForeignDatabase
-from ..types import Draft
 from .parts import ForeignMemory, ForeignPart, ForeignRow, NotUnderstood
 
 SQL = "store/foreign/ruby_htm"

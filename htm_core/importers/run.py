@@ -10,11 +10,11 @@ from itertools import islice
 
 from pydantic import SecretStr
 
+from ..base.errors import InvalidInput, NotFound, StorageError
+from ..base.types import EmbedderLike
 from ..collections.collection import Collection
-from ..errors import InvalidInput, NotFound, StorageError
 from ..memory import Memory
 from ..store.foreign.database import BATCH, ForeignDatabase, ForeignTable, open_foreign
-from ..types import EmbedderLike
 from .destinations import DocumentWriter, LogWriter, MemoryWriter, PalaceWriter, RowWriter
 from .langchain_postgres import ChatMessageHistories, PGVectorCollections, PGVectorStoreTables
 from .langgraph import PostgresSavers, PostgresStores

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..errors import DimensionMismatch, InvalidInput, ModelError
+from ..base.errors import DimensionMismatch, InvalidInput, ModelError
+from ..base.types import EmbedderLike
 from ..models.embedders import CheckedEmbedder, resolve
-from ..types import EmbedderLike
 
 # Given as the embedder: the vectors stay without a model's name, and are searched by vectors alone.
 UNNAMED = "given"

@@ -8,10 +8,11 @@ from dataclasses import replace
 from functools import cached_property
 from typing import overload
 
+from ..base.errors import InvalidInput
+from ..base.limits import ATTACHED_LENGTH, ATTACHED_PAGES, NAME_LENGTH
+from ..base.types import Attachment, Hit, Recall, Source
 from ..engine.entries import ATTACHED_TO
 from ..engine.file_bytes import read_bytes
-from ..errors import InvalidInput
-from ..rules.limits import ATTACHED_LENGTH, ATTACHED_PAGES, NAME_LENGTH
 from ..rules.text.file_blocks import UNNAMED as UNNAMED
 from ..rules.text.file_blocks import FileBlock as FileBlock  # the adapters and the importers have these from here
 from ..rules.text.file_blocks import documents_in as documents_in
@@ -19,7 +20,6 @@ from ..rules.text.file_blocks import files_in as files_in
 from ..rules.text.file_blocks import named as named
 from ..rules.text.file_blocks import source_of_files
 from ..rules.text.readable import Readable, of_pages
-from ..types import Attachment, Hit, Recall, Source
 from .messages import legible, searchable
 
 _log = logging.getLogger("htm.integration")

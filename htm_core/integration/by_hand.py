@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..base.types import Conflict, Draft, Node
 from ..engine.engine import Engine, new_id
 from ..engine.verbs import bounded
 from ..memory import Memory
@@ -9,7 +10,6 @@ from ..operations.forget import Note, forget, restore
 from ..operations.revise import revise
 from ..store import audit
 from ..store.database import Connection
-from ..types import Conflict, Draft, Node
 
 
 def forget_by_hand(memory: Memory, id: str, *, by: str) -> None:

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Self
 
-from ..errors import InvalidInput
-from ..rules.filters.filters import compile_where
+from ..base.errors import InvalidInput
+from ..base.filters.filters import compile_where
+from ..base.trust import check_sources, check_trust
+from ..base.types import Source, TimeframeLike
+from ..base.validation import check_time
 from ..rules.text.tags import normalize_all
 from ..rules.timeframes.parse import parse
-from ..rules.trust import check_sources, check_trust
-from ..rules.validation import check_time
-from ..types import Source, TimeframeLike
 from .messages import safe_repr
 
 __all__ = ["LARGEST_LIMIT", "NAMES", "Choices", "TimeframeLike", "check_choices"]

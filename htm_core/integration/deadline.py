@@ -15,12 +15,12 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from typing import Literal, TypeVar
 
-from ..errors import DatabaseUnavailable, HTMError, QueryTimeout
-from ..fork import renewed_after_fork
+from ..base.errors import DatabaseUnavailable, HTMError, QueryTimeout
+from ..base.fork import renewed_after_fork
+from ..base.time_limit import awithin as awithin  # the adapters have them from here
+from ..base.time_limit import locked as locked
+from ..base.time_limit import within as within
 from ..memory import Memory
-from ..time_limit import awithin as awithin  # the adapters have them from here
-from ..time_limit import locked as locked
-from ..time_limit import within as within
 
 T = TypeVar("T")
 Clock = Callable[[], float]

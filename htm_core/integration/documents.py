@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
-from ..errors import InvalidInput
-from ..rules.text.storable import storable
-from ..types import CollectionItem
+from ..base.errors import InvalidInput
+from ..base.storable import storable
+from ..base.types import CollectionItem
 from .exact_json import encode_value, jsonb_number
 from .messages import write_payload
 

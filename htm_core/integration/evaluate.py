@@ -8,10 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from ..errors import NotFound
+from ..base.errors import NotFound
+from ..base.types import Hit, Mode, Recall, Scope
 from ..memory import Memory
 from ..rules.evaluation import LabelledQuestion, measured
-from ..types import Hit, Mode, Recall, Scope
 
 # A memory that is not among the first of the answer is looked for among so many.
 DEPTH = 200

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
+from ..base.identity import is_anonymous
+from ..base.types import Recall
 from ..memory import Memory
-from ..rules.identity import is_anonymous
-from ..types import Recall
 from . import tool_replies
 from .choices import check_choices
 from .origin import check_min_trust, trusted

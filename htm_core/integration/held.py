@@ -6,11 +6,11 @@ import logging
 import threading
 from collections.abc import Callable, Hashable, Sized
 
-from ..errors import StorageError
-from ..fork import renewed_after_fork
+from ..base.errors import StorageError
+from ..base.fork import renewed_after_fork
+from ..base.time_limit import TimeLimit, limited
 from ..memory import Memory
 from ..runtime.process import ENDING, before_shutdown
-from ..time_limit import TimeLimit, limited
 
 _log = logging.getLogger("htm.deadline")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..types import AppliedTimeframe, Hit
+from ..base.types import AppliedTimeframe, Hit
 from .attachments import attached_to
 from .origin import origin_of, said_by
 from .prompt_block import until

@@ -13,9 +13,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
+from ..base.types import Draft
 from ..rules.text.memory_replies import is_memory_reply
-from ..types import Draft
 from .messages import safe_repr
 
 M = TypeVar("M")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Literal, get_args
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
 from ..memory import Memory
 from ..rules.text.fence import TOKEN, Fence
 from ..rules.times import short_day

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from itertools import islice
 from urllib.parse import unquote
 
-from ..errors import InvalidInput, NotFound
+from ..base.errors import InvalidInput, NotFound
+from ..base.telemetry import store_id
+from ..base.types import Conflict, Node
 from ..memory import Memory
-from ..telemetry import store_id
-from ..types import Conflict, Node
 
 ROOT = "/memories"
 MAX_PATH = 200

@@ -6,14 +6,14 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
+from ..base.storable import legible as legible  # the adapters have these from here
+from ..base.storable import normal_form as normal_form
+from ..base.storable import storable as storable
 from ..engine.redaction import redact_payload
 from ..handles.log import Log
 from ..memory import Memory
 from ..rules.text.memory_replies import NOT_KEPT as NOT_KEPT
 from ..rules.text.memory_replies import quotes_memories as quotes_memories
-from ..rules.text.storable import legible as legible  # the adapters have these from here
-from ..rules.text.storable import normal_form as normal_form
-from ..rules.text.storable import storable as storable
 from ..rules.text.thoughts import FIELDS as THOUGHT_FIELDS
 from ..rules.text.thoughts import is_thought as is_thought
 from ..rules.text.thoughts import without_thoughts as without_thoughts

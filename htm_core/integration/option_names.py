@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
 
 P = ParamSpec("P")
 T = TypeVar("T")

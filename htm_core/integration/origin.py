@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
+from ..base.identity import is_anonymous
+from ..base.trust import check_trust
+from ..base.types import Hit, Mention, Node, Recall, Source
 from ..memory import Memory
 from ..operations.read import mentions_of_node
-from ..rules.identity import is_anonymous
 from ..rules.text.fence import Fence, indented, label, new_token
 from ..rules.text.speakers import own_name, without_commas
 from ..rules.text.speakers import speaker as speaker
-from ..rules.trust import check_trust
-from ..types import Hit, Mention, Node, Recall, Source
 
 # What is nobody's conversation: reference data from elsewhere.
 EXTERNAL: frozenset[Source | None] = frozenset(("tool", "file", "web", "import"))

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from ..base.identity import is_anonymous
+from ..base.types import Hit, Recall, Scope
 from ..engine.engine import Engine
 from ..memory import Memory
 from ..models.readers import reads_prompts
 from ..operations import overview as operations
 from ..operations.topicless import OverviewQuestion, asked_time, overview_question
 from ..rules.grounding.questions import only_asks
-from ..rules.identity import is_anonymous
 from ..rules.relevance import CERTAIN
 from ..rules.text.excerpts import excerpt
 from ..rules.text.fence import Fence, indented, label
 from ..rules.times import short_day
-from ..types import Hit, Recall, Scope
 from .choices import Choices
 from .follow_ups import SaidBefore, joined, queries_of
 from .prompt_block import EXCERPT, SHORTEST, TAG, WARNING, Passage, build_block, new_token, note_of, passage_of

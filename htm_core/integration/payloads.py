@@ -10,10 +10,10 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from ..base.errors import InvalidInput, StorageError
+from ..base.limits import CALL_BYTES
+from ..base.types import CollectionItem
 from ..collections.collection import Collection
-from ..errors import InvalidInput, StorageError
-from ..rules.limits import CALL_BYTES
-from ..types import CollectionItem
 
 # A place in a collection: the labels of its namespace, and its id.
 Place = tuple[tuple[str, ...], str]

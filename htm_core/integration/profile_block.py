@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ..base.identity import is_anonymous
+from ..base.types import ProfileLine
 from ..memory import Memory
-from ..rules.identity import is_anonymous
 from ..rules.profile.profile import profile_text
 from ..rules.text.fence import Fence, new_token, one_line
-from ..types import ProfileLine
 from .choices import Choices
 from .memory_block import today_of
 

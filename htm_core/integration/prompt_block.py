@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import lru_cache, partial
 
+from ..base.types import Hit, SaidWhen, Supersession
 from ..rules.relevance import CERTAIN
 from ..rules.text.excerpts import excerpt, shared_words
 from ..rules.text.fence import Fence as Fence  # the adapters have it from here
 from ..rules.text.fence import indented, label, one_line
 from ..rules.text.fence import new_token as new_token
 from ..rules.times import short_day as short_day
-from ..types import Hit, SaidWhen, Supersession
 from .origin import TAG as TAG
 from .origin import origin_of, said_by
 from .short_replies import question_answered

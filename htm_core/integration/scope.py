@@ -7,14 +7,14 @@ import logging
 
 from pydantic import SecretStr
 
+from ..base import validation
+from ..base.errors import InvalidInput
+from ..base.identity import anonymous, is_anonymous
+from ..base.settings import as_secret as as_secret  # the adapters have it from here
+from ..base.settings import check_dsn
+from ..base.types import Scope
 from ..engine.calendar import zone_of
-from ..errors import InvalidInput
 from ..memory import Memory
-from ..rules import validation
-from ..rules.identity import anonymous, is_anonymous
-from ..settings import as_secret as as_secret  # the adapters have it from here
-from ..settings import check_dsn
-from ..types import Scope
 
 
 def check_memory(value: object) -> Memory:

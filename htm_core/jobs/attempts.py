@@ -6,13 +6,13 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from ..errors import DatabaseUnavailable, HTMError, ModelError
+from ..base.errors import DatabaseUnavailable, HTMError, ModelError
+from ..base.telemetry import Figure, telemetry
 from ..models.stopping import Stopped
 from ..store import jobs
 from ..store.database import Database
 from ..store.errors import is_retryable
 from ..store.jobs import ClaimedJob
-from ..telemetry import Figure, telemetry
 from .claims import SLOW_LEASES, Batch
 from .clients import Clients, Duty
 from .handlers import Handler

@@ -8,8 +8,8 @@ from enum import Enum
 from typing import TypeAlias
 from uuid import UUID
 
+from ..base.errors import DatabaseUnavailable
 from ..engine.fresh_nodes import FreshNode
-from ..errors import DatabaseUnavailable
 from ..store import jobs
 from ..store.database import Connection, Database
 from ..store.jobs import ClaimedJob, Lane

@@ -17,8 +17,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ..errors import InvalidInput
-from ..fork import renewed_after_fork
+from ..base.errors import InvalidInput
+from ..base.fork import renewed_after_fork
 from ..store.jobs import Lane, LaneTenants
 from .handlers import Handler
 from .turns import Turns

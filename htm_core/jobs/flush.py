@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import math
 
-from .. import time_limit
+from ..base import time_limit
+from ..base.errors import DeadlineExceeded, QueryTimeout
 from ..engine.engine import Engine
-from ..errors import DeadlineExceeded, QueryTimeout
 from ..store import jobs
 from ..store.errors import attempts
 from .worker import Worker

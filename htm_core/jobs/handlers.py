@@ -13,23 +13,23 @@ from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from .. import time_limit
+from ..base import time_limit
+from ..base.errors import HTMError
+from ..base.trust import TRUST, source_of
+from ..base.types import Draft, TokenCounter
 from ..engine.engine import new_id
 from ..engine.entries import Preparer
 from ..engine.fresh_nodes import FreshNodes
-from ..errors import HTMError
 from ..models import readers
 from ..models.embedders import CheckedEmbedder
 from ..rules.text.passages import lexical_query
 from ..rules.text.speakers import own_name
-from ..rules.trust import TRUST, source_of
 from ..store import indexes, jobs, nodes, relations, search, supersession, tags, write
 from ..store.database import Connection, Database
 from ..store.jobs import ClaimedJob, MissingText
 from ..store.records import Entry
 from ..store.relations import FactSource
 from ..store.supersession import ComparedNode, NewEdge, UndecidedEdge
-from ..types import Draft, TokenCounter
 
 if TYPE_CHECKING:
     from ..models.judges import CheckedJudge

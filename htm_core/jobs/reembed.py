@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from ..errors import ModelError, QueryTimeout
+from ..base.errors import ModelError, QueryTimeout
 from ..models.embedders import CheckedEmbedder
 from ..store import indexes, model_change
 from ..store.database import Database

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-from ..errors import DatabaseUnavailable
+from ..base.errors import DatabaseUnavailable
 from ..store.database import Connection, Database
 
 _log = logging.getLogger("htm.worker")

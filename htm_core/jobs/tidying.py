@@ -8,12 +8,12 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import get_args
 
+from ..base.types import TidyKind
 from ..engine import tidying as steps
 from ..models import readers
 from ..store import jobs, tidying
 from ..store.database import Connection, Database
 from ..store.jobs import ClaimedJob
-from ..types import TidyKind
 
 SECONDS = 1.0  # of one turn: others wait for it
 AT_ONCE = 10  # sessions of one transaction

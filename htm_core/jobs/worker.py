@@ -12,17 +12,17 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from uuid import UUID
 
-from .. import time_limit
+from ..base import time_limit
+from ..base.errors import StorageError
+from ..base.fork import renewed_after_fork
+from ..base.telemetry import PendingJobs
 from ..engine.fresh_nodes import FreshNodes
 from ..engine.verbs import bounded
-from ..errors import StorageError
-from ..fork import renewed_after_fork
 from ..models.embedders import CheckedEmbedder
 from ..models.stopping import stopped_when
 from ..store import jobs, model_status
 from ..store.database import Database
 from ..store.jobs import Lane
-from ..telemetry import PendingJobs
 from .attempts import Attempts, describe
 from .chores import Chores
 from .claims import IDLE_SECONDS, JobClaims, Pace

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 
-from ..errors import ModelError
+from ..base.errors import ModelError
 from ..rules.text.fence import Fence, escape, new_token, one_line
 from .structured import structured_field
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
 from . import ollama
 from .lazy import has_methods, model_name
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
 from .lazy import has_methods
 
 # Where the classes of LangChain, LlamaIndex and others have the name of their model, the most telling first.

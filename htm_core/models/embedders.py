@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from .. import time_limit
-from ..errors import HTMError, InvalidInput, ModelError
-from ..types import Embedder
+from ..base import time_limit
+from ..base.errors import HTMError, InvalidInput, ModelError
+from ..base.types import Embedder
 from . import ollama
 from .embedder_names import embedder_name
 from .lazy import has_methods

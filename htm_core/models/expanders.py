@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .. import time_limit
-from ..errors import InvalidInput, ModelError
-from ..types import Expander
+from ..base import time_limit
+from ..base.errors import InvalidInput, ModelError
+from ..base.types import Expander
 from .chat import ChatExpander
 from .chat_models import chat_model_of
 from .lazy import LazyModel, has_methods, model_name

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from .. import time_limit
-from ..errors import InvalidInput, ModelError
+from ..base import time_limit
+from ..base.errors import InvalidInput, ModelError
 from ..rules.text.fence import Fence, escape, new_token, one_line
 from .chat_models import chat_model_of
 from .lazy import LazyModel, model_name

@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from ..errors import InvalidInput
-from ..rules.text.folding import fold, words
+from ..base.errors import InvalidInput
+from ..base.folding import fold, words
 from ..rules.text.singular import singular
 from ..rules.text.tags import from_model
 

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from ..errors import HTMError, ModelError
-from ..fork import renewed_after_fork
+from ..base.errors import HTMError, ModelError
+from ..base.fork import renewed_after_fork
 
 _Model = TypeVar("_Model")
 _Answer = TypeVar("_Answer")

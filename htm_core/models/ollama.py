@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ModelError
+from ..base.errors import ModelError
 
 if TYPE_CHECKING:
     from langchain_ollama import OllamaEmbeddings

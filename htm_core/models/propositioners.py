@@ -9,8 +9,8 @@ from datetime import datetime
 from inspect import signature
 from typing import Any
 
-from ..errors import InvalidInput, ModelError
-from ..types import Propositioner
+from ..base.errors import InvalidInput, ModelError
+from ..base.types import Propositioner
 from .chat import ChatPropositioner
 from .chat_models import chat_model_of
 from .lazy import LazyModel, has_methods, model_name

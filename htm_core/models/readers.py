@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from .. import time_limit
-from ..errors import ModelError
-from ..fork import renewed_after_fork
+from ..base import time_limit
+from ..base.errors import ModelError
+from ..base.fork import renewed_after_fork
 from .lazy import LazyModel
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from .. import time_limit
-from ..errors import InvalidInput, ModelError
+from ..base import time_limit
+from ..base.errors import InvalidInput, ModelError
 from .chat import ChatReranker
 from .chat_models import chat_model_of
 from .lazy import LazyModel, has_methods, model_name

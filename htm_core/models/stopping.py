@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from ..fork import renewed_after_fork
+from ..base.fork import renewed_after_fork
 
 LONGEST_PART = 10.0  # seconds that the end of a process waits for the parts that are at work
 

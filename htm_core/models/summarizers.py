@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import InvalidInput
-from ..types import Summarizer
+from ..base.errors import InvalidInput
+from ..base.types import Summarizer
 from .chat import ChatSummarizer
 from .chat_models import chat_model_of
 from .lazy import LazyModel, has_methods, model_name

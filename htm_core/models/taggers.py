@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import InvalidInput, ModelError
+from ..base.errors import InvalidInput, ModelError
+from ..base.types import Tagger
 from ..rules.text import tags
-from ..types import Tagger
 from .chat import ChatTagger
 from .chat_models import chat_model_of
 from .keywords import KeywordTagger

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import InvalidInput, ModelError
+from ..base.errors import InvalidInput, ModelError
 from . import vocabulary
 
 log = logging.getLogger("htm")

@@ -20,8 +20,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import ModelError
-from ..settings import home
+from ..base.errors import ModelError
+from ..base.settings import home
 
 CACHE_VARIABLE = "TIKTOKEN_CACHE_DIR"
 _PUBLISHED = "https://openaipublic.blob.core.windows.net/encodings/"

@@ -7,11 +7,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from ..base import validation
+from ..base.errors import InvalidInput, NotFound
+from ..base.types import AuditEntry, AuditReport, Scope
 from ..engine.engine import Engine
-from ..errors import InvalidInput, NotFound
-from ..rules import validation
 from ..store import audit as store
-from ..types import AuditEntry, AuditReport, Scope
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _PROBLEMS = {

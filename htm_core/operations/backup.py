@@ -13,12 +13,12 @@ from tempfile import TemporaryFile
 from typing import Any, TextIO
 from uuid import UUID
 
-from .. import time_limit
+from ..base import time_limit
+from ..base.errors import InvalidInput
+from ..base.identity import document_id
 from ..engine.engine import Engine
 from ..engine.verbs import verbs
-from ..errors import InvalidInput
 from ..rules.backup import check_header, check_owner, check_row, source_of
-from ..rules.identity import document_id
 from ..store import backup, jobs
 from ..store.database import Connection
 from ..store.working import SetVersion

@@ -6,8 +6,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from ..base.errors import ModelError
 from ..engine.engine import Engine
-from ..errors import ModelError
 from ..rules.text import query_signals
 from ..rules.text.passages import lexical_query
 from ..rules.text.phrases import quoted_phrases

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..base.types import Hit
 from ..engine.engine import Engine
 from ..rules.grounding.questions import only_asks
 from ..store.search import RecallQuery
-from ..types import Hit
 
 KEPT = 0.3  # of the score of a hit that only asks
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ..errors import ModelError
-from ..types import Hit, Recall, Timings
+from ..base.errors import ModelError
+from ..base.types import Hit, Recall, Timings
 
 if TYPE_CHECKING:
     from ..models.expanders import CheckedExpander

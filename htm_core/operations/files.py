@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
 
-from .. import time_limit
+from ..base import time_limit, validation
+from ..base.errors import HTMError, InvalidInput, NotFound
+from ..base.limits import FILE_PAGES, NAME_LENGTH, RESULTS, YAML_LEVELS, YAML_VALUES
+from ..base.types import Draft, Mention, Metadata
 from ..engine.engine import Engine
 from ..engine.file_bytes import read_bytes
-from ..errors import HTMError, InvalidInput, NotFound
-from ..rules import validation
-from ..rules.limits import FILE_PAGES, NAME_LENGTH, RESULTS, YAML_LEVELS, YAML_VALUES
 from ..rules.redaction.redactor import Redactor
 from ..rules.redaction.values import Counted, redact_draft, with_markers
 from ..rules.text.markdown import Chunk
@@ -30,7 +30,6 @@ from ..store import files
 from ..store.database import Connection
 from ..store.errors import attempts
 from ..store.records import WrittenEntry
-from ..types import Draft, Mention, Metadata
 from .folders import Folder, Parts, checked_pattern, matches
 from .notes import Note, link_notes, tags_of
 from .read import timeline

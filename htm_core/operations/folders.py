@@ -17,8 +17,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Self
 
-from ..errors import InvalidInput
-from ..rules.limits import FILE_BYTES, FILES_PER_LOAD, FOLDER_LEVELS, PATTERN_LENGTH, PATTERN_PARTS
+from ..base.errors import InvalidInput
+from ..base.limits import FILE_BYTES, FILES_PER_LOAD, FOLDER_LEVELS, PATTERN_LENGTH, PATTERN_PARTS
 
 Parts = tuple[str, ...]
 

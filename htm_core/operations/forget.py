@@ -7,16 +7,15 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 
-from .. import time_limit
+from ..base import time_limit, validation
+from ..base.errors import InvalidInput, NotFound
+from ..base.types import Node, Receipt
 from ..engine.engine import Engine, new_id
-from ..errors import InvalidInput, NotFound
-from ..rules import validation
 from ..store import audit, forgetting, tenant_erasure, tidying, tokens, working
 from ..store.database import Connection
 from ..store.errors import attempts
 from ..store.owner_claims import EVERYBODY
 from ..store.tenant_erasure import Progress
-from ..types import Node, Receipt
 from .read import find, get
 
 CONFIRMED = "confirmed"

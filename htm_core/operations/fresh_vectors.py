@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from uuid import UUID
 
-from .. import time_limit
+from ..base import time_limit
+from ..base.errors import HTMError, ModelError
+from ..base.identity import node_id
+from ..base.storable import storable
 from ..engine.engine import Engine
-from ..errors import HTMError, ModelError
-from ..rules.identity import node_id
-from ..rules.text.storable import storable
 from ..store import jobs, nodes
 from ..store.connection import Connection
 from ..store.errors import retry_transaction

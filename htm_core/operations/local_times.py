@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 
-from ..types import Hit, Mention, Supersession
+from ..base.types import Hit, Mention, Supersession
 
 
 def local_hits(hits: Sequence[Hit], zone: tzinfo) -> list[Hit]:

@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import partial
 from uuid import UUID
 
+from ..base.types import Hit, Mention
+from ..base.types.memories import times_said
 from ..engine.engine import Engine
 from ..store import nodes, tidying
 from ..store.search import RecallQuery
-from ..types import Hit, Mention
-from ..types.memories import times_said
 
 
 def as_one(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> list[Hit]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..types import Hit
+from ..base.types import Hit
 
 
 def moved(hit: Hit, *, score: float, relevance: float, by: str) -> Hit:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from ..base.settings import Signals
+from ..base.types import AppliedTimeframe, Hit, Mode, TimeframeLike, Window
 from ..engine.engine import Engine
 from ..rules.text import query_signals
 from ..rules.timeframes.parse import extract_filter
-from ..settings import Signals
 from ..store.search import RecallQuery
-from ..types import AppliedTimeframe, Hit, Mode, TimeframeLike, Window
 from .topicless import names_only_a_time
 
 # The times that a query names hold an answer if a hit from them has at least this relevance.

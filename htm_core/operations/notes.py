@@ -11,9 +11,9 @@ from pathlib import PurePosixPath
 from typing import Any
 from uuid import UUID
 
-from .. import time_limit
+from ..base import time_limit
+from ..base.errors import InvalidInput
 from ..engine.engine import Engine
-from ..errors import InvalidInput
 from ..rules.text.markdown import Chunk
 from ..rules.text.tags import normalize
 from ..rules.text.vault import (

@@ -7,17 +7,17 @@ from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
+from ..base.errors import ModelError
+from ..base.trust import MOST_TRUSTED, is_trusted_speaker
+from ..base.types import Hit, Mention, ProfileLine, Recall, Window
 from ..engine.engine import Engine
-from ..errors import ModelError
 from ..models import readers
 from ..rules.grounding.questions import FIRST, only_asks
 from ..rules.summaries.extract import Spoken, by_worth
 from ..rules.text.memory_replies import is_memory_reply
-from ..rules.trust import MOST_TRUSTED, is_trusted_speaker
 from ..store import mentions, nodes
 from ..store.database import Connection
 from ..store.search import Filters, RecallQuery
-from ..types import Hit, Mention, ProfileLine, Recall, Window
 from .current import in_time
 from .local_times import local_hits
 from .supersession import edges_around, present_first

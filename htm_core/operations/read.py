@@ -8,16 +8,16 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from ..base import validation
+from ..base.errors import DatabaseUnavailable, NotFound
+from ..base.filters.filters import compile_where
+from ..base.identity import ANONYMOUS, looks_like_id
+from ..base.types import Mention, Node, Robot, SpanCounts, Stats, TenantSize, TenantSizes, TimeframeLike, UserSizes
 from ..engine.engine import Engine
-from ..errors import DatabaseUnavailable, NotFound
-from ..rules import validation
-from ..rules.filters.filters import compile_where
-from ..rules.identity import ANONYMOUS, looks_like_id
 from ..rules.text.tags import normalize_all
 from ..store import jobs, keys, mentions, nodes, tenants
 from ..store import working as working_store
 from ..store.database import Connection, Row
-from ..types import Mention, Node, Robot, SpanCounts, Stats, TenantSize, TenantSizes, TimeframeLike, UserSizes
 from .local_times import local_mentions
 
 Cursor = str | Mention | None

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..base.types import Hit, Recall, SaidWhen
 from ..engine.engine import Engine
 from ..models.readers import embedded_reader
 from ..rules import reading
 from ..rules.text.present_questions import asks_the_present
 from ..store.search import RecallQuery
-from ..types import Hit, Recall, SaidWhen
 from .moved_hits import moved
 from .reranking import in_order_of
 

@@ -14,18 +14,18 @@ from uuid import UUID
 
 from pydantic import ValidationError
 
+from ..base import validation
+from ..base.errors import InvalidInput
+from ..base.filters.filters import compile_where
+from ..base.settings import Signals
+from ..base.trust import check_sources, check_trust
+from ..base.types import Hit, Mention, Mode, Recall, Scope, Source, TimeframeLike
 from ..engine.engine import Engine
-from ..errors import InvalidInput
-from ..rules import validation
-from ..rules.filters.filters import compile_where
 from ..rules.reading import READ
 from ..rules.text.asked import asked_in, ends_of
 from ..rules.text.tags import normalize_all
-from ..rules.trust import check_sources, check_trust
-from ..settings import Signals
 from ..store import nodes
 from ..store.search import Filters, RecallQuery, preceding
-from ..types import Hit, Mention, Mode, Recall, Scope, Source, TimeframeLike
 from .local_times import local_hits, local_mentions
 from .named_times import moments, times_of
 from .reading import read, reads

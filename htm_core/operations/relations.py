@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import get_args
 from uuid import UUID
 
+from ..base import validation
+from ..base.errors import InvalidInput, NotFound
+from ..base.types import Node, Related, Relation, RelationKind
 from ..engine.engine import Engine
-from ..errors import InvalidInput, NotFound
-from ..rules import validation
 from ..store import nodes, relations
 from ..store.database import Connection
 from ..store.errors import attempts
-from ..types import Node, Related, Relation, RelationKind
 from .read import find
 
 KINDS = get_args(RelationKind)

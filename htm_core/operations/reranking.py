@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..errors import ModelError
+from ..base.errors import ModelError
+from ..base.types import Hit, Recall
 from ..rules.text.speakers import own_name
-from ..types import Hit, Recall
 
 if TYPE_CHECKING:
     from ..models.rerankers import CheckedReranker

@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import suppress
 from uuid import UUID
 
+from ..base import validation
+from ..base.errors import InvalidInput, NotFound
+from ..base.types import Conflict, Draft, Node
 from ..engine.engine import Engine
-from ..errors import InvalidInput, NotFound
-from ..rules import validation
 from ..store import forgetting, keys, nodes
 from ..store.database import Connection
 from ..store.records import WrittenEntry
-from ..types import Conflict, Draft, Node
 from .forget import Note
 from .read import get
 

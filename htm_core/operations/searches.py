@@ -13,16 +13,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ..base import validation
+from ..base.errors import DimensionMismatch
+from ..base.limits import RESULTS
+from ..base.types import Hit, Recall, Timings
 from ..engine.engine import Engine
-from ..errors import DimensionMismatch
-from ..rules import validation
-from ..rules.limits import RESULTS
 from ..rules.relevance import CERTAIN
 from ..rules.text import query_signals, spelling
 from ..rules.text.memory_replies import is_memory_reply
 from ..rules.text.near_duplicates import copies
 from ..store.search import RecallQuery
-from ..types import Hit, Recall, Timings
 from .complete_query import complete, name_forms, without_embedding
 from .current import in_time
 from .echoes import answers_first

@@ -6,8 +6,8 @@ import re
 from typing import Literal
 from uuid import UUID
 
+from ..base.errors import InvalidInput
 from ..engine.engine import Engine
-from ..errors import InvalidInput
 from ..store import keys, short_ids
 
 ShortIdKind = Literal["memories", "mentions", "changes", "jobs"]

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from ..base.types import Hit, Recall
 from ..engine.engine import Engine
 from ..store.search import RecallQuery
-from ..types import Hit, Recall
 
 Stage: TypeAlias = Callable[[Engine, RecallQuery, Recall], Recall]
 

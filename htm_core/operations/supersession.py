@@ -12,10 +12,10 @@ from functools import partial
 from itertools import pairwise
 from uuid import UUID
 
+from ..base.types import Hit, Node, Recall, Supersession, Window
 from ..engine.engine import Engine
 from ..store import nodes, supersession
 from ..store.search import RecallQuery
-from ..types import Hit, Node, Recall, Supersession, Window
 from .moved_hits import moved
 from .named_times import ANSWERS, held_during
 

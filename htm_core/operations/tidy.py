@@ -8,19 +8,18 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from .. import time_limit
+from ..base import time_limit, validation
+from ..base.errors import InvalidInput, NotFound
+from ..base.types import Merge, Profile, ProfileLine, SummarizerLike, Summary, Tidied, TidyKind
 from ..engine import tidying as steps
 from ..engine.engine import Engine
-from ..errors import InvalidInput, NotFound
 from ..models import readers
-from ..rules import validation
 from ..rules.profile.facts import Stated
 from ..rules.profile.profile import lines_of, profile_text
 from ..store import tidying
 from ..store.database import Connection
 from ..store.errors import attempts
 from ..store.tidying import ChangedSession
-from ..types import Merge, Profile, ProfileLine, SummarizerLike, Summary, Tidied, TidyKind
 
 if TYPE_CHECKING:
     from ..models.summarizers import CheckedSummarizer

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
-from ..errors import ModelError
+from ..base.errors import ModelError
+from ..base.settings import Settings
+from ..base.types import Window
 from ..models import readers
 from ..models.embedders import resolve
 from ..rules.timeframes.parse import extract
-from ..settings import Settings
-from ..types import Window
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,9 +13,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..base.places import Drawer, Placed, Room
     from ..rules.grounding.detection import Detection, Detector
     from ..rules.grounding.grounding import MISS, Contradiction, Evidence, Grounding, Layer
-    from ..rules.places import Drawer, Placed, Room
     from .audit import Against, Consultation, Decision
     from .consult import before_answer, checked_palace
     from .consulted import GROUNDING_KEY, WAKE, Consulted, Enforce, checked_enforce
@@ -110,7 +110,7 @@ _MODULES = {
     "Detection": "..rules.grounding.detection",
     "Detector": "..rules.grounding.detection",
     "DocumentsFetcher": ".fetchers.frameworks",
-    "Drawer": "..rules.places",
+    "Drawer": "..base.places",
     "Duplicate": ".promote",
     "Enforce": ".consulted",
     "Enforcer": ".enforcer",
@@ -133,13 +133,13 @@ _MODULES = {
     "Listed": ".sources",
     "Palace": ".palace",
     "PalaceToolReplies": ".tool_replies",
-    "Placed": "..rules.places",
+    "Placed": "..base.places",
     "Promoted": ".promote",
     "PromotionConflict": ".promote",
     "Reader": ".reader",
     "Registered": ".register",
     "RetrieverFetcher": ".fetchers.frameworks",
-    "Room": "..rules.places",
+    "Room": "..base.places",
     "WakeUp": ".wake",
     "before_answer": ".consult",
     "by_rules": ".contradiction",

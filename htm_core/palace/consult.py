@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
 from .consulted import WAKE, Consulted, Enforce
 from .enforcer import Enforcer
 from .palace import Palace

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from ..errors import InvalidInput
-from ..types import TokenCounter
+from ..base.errors import InvalidInput
+from ..base.types import TokenCounter
 
 if TYPE_CHECKING:
     from ..rules.grounding.grounding import Grounding

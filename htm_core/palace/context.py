@@ -12,13 +12,14 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 from uuid import UUID
 
+from ..base.errors import NotFound
+from ..base.places import Placed, PlaceKind, check_place_name, note_owner
+from ..base.types import Draft, Hit
 from ..engine.engine import Engine
-from ..errors import NotFound
 from ..memory import Memory
 from ..models import readers
 from ..operations import recall
 from ..rules import reading
-from ..rules.places import Placed, PlaceKind, check_place_name, note_owner
 from ..rules.redaction.values import Counted, refuse_secret
 from ..rules.text.fence import new_token
 from ..runtime import process
@@ -26,7 +27,6 @@ from ..store import forgetting, places
 from ..store.database import Connection
 from ..store.errors import attempts
 from ..store.records import WrittenEntry
-from ..types import Draft, Hit
 from .contradiction import Judge
 from .layout import Layout
 from .reader import Reader

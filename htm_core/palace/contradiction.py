@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from ..errors import ModelError
+from ..base.errors import ModelError
+from ..base.places import Placed
 from ..models.structured import structured
 from ..rules.grounding.grounding import Contradiction, Evidence
 from ..rules.grounding.incompatible import find_contradiction
-from ..rules.places import Placed
 from ..rules.text.fence import Fence, escape, new_token
 
 Judge = Callable[[str, str], str | None]  # (new, old) -> why they cannot both hold, or None

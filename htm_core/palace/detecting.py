@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import ModelError
+from ..base.errors import ModelError
 from ..models import readers
 from ..rules.grounding.detection import Detection, detection
 

@@ -13,13 +13,13 @@ from typing import Any
 from uuid import UUID
 
 from ..aio import _Twin, awaited
+from ..base.errors import HTMError, InvalidInput, ModelError, Ungrounded
+from ..base.validation import check_query
 from ..engine.engine import new_id
 from ..engine.verbs import names_in, verbs
-from ..errors import HTMError, InvalidInput, ModelError, Ungrounded
 from ..rules.grounding.detection import Detection, Detector
 from ..rules.grounding.grounding import Grounding, Layer, Verdict, verdict
 from ..rules.grounding.names import capitalised, named_places
-from ..rules.validation import check_query
 from ..store import places
 from ..store.errors import attempts
 from .contradiction import contradictions_of

@@ -22,12 +22,12 @@ from uuid import UUID
 
 import yaml
 
-from ..errors import HTMError, InvalidInput, NotFound
+from ..base.errors import HTMError, InvalidInput, NotFound
+from ..base.limits import REGISTER_LENGTH, REGISTER_VALUES
+from ..base.places import Placed, check_place_name
+from ..base.types import Draft
 from ..operations.folders import Folder, Parts
-from ..rules.limits import REGISTER_LENGTH, REGISTER_VALUES
-from ..rules.places import Placed, check_place_name
 from ..rules.text import bounded_yaml
-from ..types import Draft
 from .context import PalaceContext
 
 FORMAT = 1

@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .. import time_limit
-from ..errors import ModelError
+from ..base import time_limit
+from ..base.errors import ModelError
+from ..base.places import Placed, PlaceKind
+from ..base.types import Hit
 from ..rules.grounding.grounding import Evidence
 from ..rules.grounding.names import content_words, has_a_name
 from ..rules.grounding.questions import SENTENCE, about_oneself, about_questions, only_asks
-from ..rules.places import Placed, PlaceKind
-from ..types import Hit
 from .context import Survey
 from .palace import Palace
 from .sources import MAX_ARTIFACT_LENGTH, FetchFailed

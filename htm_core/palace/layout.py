@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..errors import InvalidInput
-from ..rules.places import check_place_name
+from ..base.errors import InvalidInput
+from ..base.places import check_place_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,15 +9,15 @@ from typing import Any
 from uuid import UUID
 
 from ..aio import _Twin, awaited
-from ..engine.handle import Handle
+from ..base.errors import InvalidInput
+from ..base.handle import Handle
+from ..base.places import HOUR, Placed, Room, note_lifetime
+from ..base.storable import normal_form
+from ..base.types import Draft, Source
+from ..base.validation import check_id, check_limit, check_several
 from ..engine.verbs import names_in, verbs
-from ..errors import InvalidInput
 from ..memory import Memory
-from ..rules.places import HOUR, Placed, Room, note_lifetime
-from ..rules.text.storable import normal_form
-from ..rules.validation import check_id, check_limit, check_several
 from ..store import places
-from ..types import Draft, Source
 from .audit import Consultation, Decision, consultation_of, decision_of
 from .context import PalaceContext, newest_procedures
 from .contradiction import Judge

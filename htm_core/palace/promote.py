@@ -16,17 +16,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from .. import time_limit
+from ..base import time_limit
+from ..base.errors import InvalidInput, ModelError, NotFound, StorageError
+from ..base.identity import node_id
+from ..base.places import Placed
+from ..base.types import Draft, Source
 from ..engine.engine import Engine, new_id
-from ..errors import InvalidInput, ModelError, NotFound, StorageError
-from ..rules.identity import node_id
-from ..rules.places import Placed
 from ..rules.promotion import Compared, check_reason, check_summary, compare, cosine, nearest
 from ..store import nodes, places, relations
 from ..store.database import Connection
 from ..store.errors import attempts
 from ..store.records import WrittenEntry
-from ..types import Draft, Source
 from .audit import Against, Decision, Outcome, decision_of
 from .context import PalaceContext
 from .contradiction import Judge, by_rules

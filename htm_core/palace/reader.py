@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 from pydantic import BaseModel, Field
 
-from .. import time_limit
-from ..errors import InvalidInput, ModelError
+from ..base import time_limit
+from ..base.errors import InvalidInput, ModelError
 from ..models.chat_models import is_chat_model
 from ..models.structured import structured
 from ..rules.text.fence import Fence, escape, indented, new_token

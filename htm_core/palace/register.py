@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import islice
 from uuid import UUID
 
-from .. import time_limit
-from ..errors import InvalidInput
-from ..rules.limits import NAME_LENGTH
-from ..rules.places import Placed
+from ..base import time_limit
+from ..base.errors import InvalidInput
+from ..base.limits import NAME_LENGTH
+from ..base.places import Placed
+from ..base.types import Draft, Source
 from ..rules.redaction.values import refuse_secret
-from ..types import Draft, Source
 from .context import PalaceContext
 from .sources import Fetcher, FetchFailed, Listed, check_seconds, check_uri, in_its_time
 

@@ -15,8 +15,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
-from ..errors import HTMError, InvalidInput, NotFound
-from ..rules.validation import check_characters
+from ..base.errors import HTMError, InvalidInput, NotFound
+from ..base.validation import check_characters
 
 T = TypeVar("T")
 Fetch = Callable[[str], str | None]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
+from ..base.types import Source
 from ..rules.text.fence import Fence, indented, is_slug, new_token, one_line, source
-from ..types import Source
 from .palace import Palace
 from .promote import Duplicate, Promoted, PromotionConflict
 from .wake import TAG, WARNING

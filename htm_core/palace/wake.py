@@ -14,14 +14,14 @@ from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
+from ..base.places import Placed, Room
+from ..base.types import DEFAULT_IMPORTANCE, TokenCounter
+from ..base.validation import check_query
 from ..rules.grounding.names import named_places
-from ..rules.places import Placed, Room
 from ..rules.text.fence import Fence, escape, label, one_line, source
-from ..rules.validation import check_query
 from ..store import places
 from ..store.errors import attempts
-from ..types import DEFAULT_IMPORTANCE, TokenCounter
 from .context import PalaceContext
 
 MAX_ROOMS = 12  # the ones in which something was filed last

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from ..errors import InvalidInput
-from .identity import is_anonymous, node_id
-from .limits import METADATA_LEVELS
-from .places import check_place_name
+from ..base.errors import InvalidInput
+from ..base.identity import is_anonymous, node_id
+from ..base.limits import METADATA_LEVELS
+from ..base.places import check_place_name
+from ..base.trust import check_source, check_trust
+from ..base.validation import LONGEST_LEASE, SHORTEST_LEASE, check_role, lease_seconds, whole_number
 from .text.tags import normalize
-from .trust import check_source, check_trust
-from .validation import LONGEST_LEASE, SHORTEST_LEASE, check_role, lease_seconds, whole_number
 
 _TIMES = (
     "at",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb, log2
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
 
 CUTS = (1, 5, 10, 20, 50)
 Ranking = Sequence[Sequence[str]]  # what each hit is evidence of, best hit first

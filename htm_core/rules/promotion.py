@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
+from ..base.folding import words
+from ..base.validation import check_characters
 from .raw_output import raw_output
-from .text.folding import words
-from .validation import check_characters
 
 MAX_SUMMARY_LENGTH = 1_200  # characters: a longer text is not a summary
 MAX_REASON_LENGTH = 1_000

@@ -11,9 +11,9 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from ..types import Hit
+from ..base.trust import MOST_TRUSTED, is_trusted_speaker
+from ..base.types import Hit
 from .grounding.questions import only_asks
-from .trust import MOST_TRUSTED, is_trusted_speaker
 
 READ = 20  # hits that are read
 SCORE_WEIGHT = 16.0  # of the search's score beside the logit

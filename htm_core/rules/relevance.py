@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from ..types import Match
+from ..base.types import Match
 
 # A hit of at least this relevance is taken for an answer. Below it, it is shown as maybe related.
 CERTAIN = 0.3

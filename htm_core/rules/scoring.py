@@ -25,8 +25,8 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 
-from ..settings import Signals
-from ..types import Window
+from ..base.settings import Signals
+from ..base.types import Window
 from .ranking import CONSTANT, WEIGHTS
 
 Array: TypeAlias = npt.NDArray[np.float64]

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, tzinfo
 
-from ..errors import InvalidInput
-from ..types import TimeframeLike, Window
+from ..base.errors import InvalidInput
+from ..base.types import TimeframeLike, Window
+from ..base.validation import check_time
 from .timeframes.dates import month_name
-from .validation import check_time
 
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
 

@@ -9,21 +9,11 @@ from uuid import UUID
 
 from pydantic import SecretStr
 
-from ..engine.calendar import zone_of
-from ..engine.engine import Clock, Engine
-from ..engine.working_sets import working_set
-from ..errors import InvalidInput
-from ..jobs.handlers import EmbedHandler, Handler, JudgeHandler, ProposeHandler, TagHandler
-from ..models.embedders import MINILM, MINILM_INT8, resolve
-from ..models.tokenizers import resolve_tokenizer
-from ..rules import validation
-from ..rules.places import refuse_note_owner
-from ..rules.redaction.redactor import RedactorLike, resolve_redactor
-from ..rules.working_memory.eviction_policies import Policy
-from ..settings import Settings
-from ..store.database import Database
-from ..store.working import SetKey
-from ..types import (
+from ..base import validation
+from ..base.errors import InvalidInput
+from ..base.places import refuse_note_owner
+from ..base.settings import Settings
+from ..base.types import (
     Embed,
     EmbedderLike,
     Event,
@@ -39,6 +29,16 @@ from ..types import (
     TokenCounter,
     Tokenizer,
 )
+from ..engine.calendar import zone_of
+from ..engine.engine import Clock, Engine
+from ..engine.working_sets import working_set
+from ..jobs.handlers import EmbedHandler, Handler, JudgeHandler, ProposeHandler, TagHandler
+from ..models.embedders import MINILM, MINILM_INT8, resolve
+from ..models.tokenizers import resolve_tokenizer
+from ..rules.redaction.redactor import RedactorLike, resolve_redactor
+from ..rules.working_memory.eviction_policies import Policy
+from ..store.database import Database
+from ..store.working import SetKey
 from . import process
 
 if TYPE_CHECKING:

@@ -13,17 +13,17 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
+from ..base.errors import DatabaseUnavailable, HTMError, QueryTimeout
+from ..base.settings import Settings, as_secret, check_dsn, home
+from ..base.time_limit import TimeLimit, end_idle_threads, limited
 from ..engine.fresh_nodes import FreshNodes
 from ..engine.working_sets import forget_sets
 from ..engine.write_behind import WriteBehind
-from ..errors import DatabaseUnavailable, HTMError, QueryTimeout
 from ..groups.group import leave_all
 from ..groups.heartbeat import Heartbeat
 from ..groups.listener import Listener
 from ..jobs.worker import Worker
-from ..settings import Settings, as_secret, check_dsn, home
 from ..store.database import Database, close_all, database
-from ..time_limit import TimeLimit, end_idle_threads, limited
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from functools import partial
 
 from ..api.problems import Problem, problem_of
 from ..api.routes import TokenScope
-from ..errors import HTMError
+from ..base.errors import HTMError
 from ..store import tokens
 from ..store.database import Database
 from .access import Access, RequestRate, require

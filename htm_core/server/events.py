@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 
 from ..api.problems import Problem
-from ..types import Event
+from ..base.types import Event
 from .http import ClientGone, Receive, Send
 from .settings import Identity
 

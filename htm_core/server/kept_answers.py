@@ -14,11 +14,11 @@ from uuid import UUID
 
 from ..api.problems import Problem
 from ..api.routes import Route
-from ..errors import HTMError
+from ..base.errors import HTMError
+from ..base.types import Draft
 from ..store import idempotency
 from ..store.database import Database
 from ..store.idempotency import KeptAnswer, KeptRequest
-from ..types import Draft
 from .http import Answer, Scope, header
 from .settings import Identity
 

@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
+from ..base.types import Event
 from ..memory import Memory
-from ..types import Event
 from .events import Events
 
 T = TypeVar("T")

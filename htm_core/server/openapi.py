@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
-from .. import __version__
 from ..api import arguments as wire
 from ..api.problems import MEDIA_TYPE, TITLES, TYPE
 from ..api.routes import ROUTES, Route
-from ..errors import IN_PYTHON
+from ..base.errors import IN_PYTHON
+from ..base.version import VERSION
 
 REFERENCE = "#/components/schemas/{model}"
 PROBLEM = {
@@ -74,7 +74,7 @@ def described() -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {
             "title": "htm-memory",
-            "version": __version__,
+            "version": VERSION,
             "description": "Memory that never forgets. Bytes are base64url, times ISO 8601 with an offset, durations ISO 8601.",
         },
         "paths": paths,

@@ -8,7 +8,7 @@ import signal
 from collections.abc import Iterator
 from typing import Any
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
 from ..store import tokens
 from ..store.database import Database
 from .app import Application

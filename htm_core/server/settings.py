@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 
 from ..api.routes import TokenScope
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
 
 LOCAL_NAMES = ("localhost", "localhost.localdomain")
 SCOPES: tuple[TokenScope, ...] = ("read", "write", "admin")

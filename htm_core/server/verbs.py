@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from ..api import arguments as wire
 from ..api.problems import Problem, problem_of
 from ..api.routes import FoundRoute, Route, find
-from ..errors import InvalidInput, NotFound
+from ..base.errors import InvalidInput, NotFound
+from ..base.types import Conflict, Node
 from ..memory import Memory
-from ..types import Conflict, Node
 from .access import require
 from .http import JSON, Answer, Receive, Scope, header, read_body
 from .kept_answers import KeptAnswers, kept_request, with_ids

@@ -14,9 +14,9 @@ import psycopg
 from psycopg_pool import PoolClosed
 from pydantic import SecretStr
 
-from .. import time_limit
-from ..fork import renewed_after_fork
-from ..settings import Settings
+from ..base import time_limit
+from ..base.fork import renewed_after_fork
+from ..base.settings import Settings
 from . import citus
 from .connection import AnswerOverdue, Connection, NoAnswer, connect
 from .embedded import server

@@ -12,8 +12,8 @@ from psycopg import errors as pg
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from ..errors import InvalidInput
-from ..rules.identity import ANONYMOUS
+from ..base.errors import InvalidInput
+from ..base.identity import ANONYMOUS
 from . import jobs
 from .database import Connection, Row
 from .queries import load

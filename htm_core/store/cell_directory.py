@@ -8,7 +8,7 @@ from datetime import datetime
 
 from psycopg import sql
 
-from ..errors import InvalidInput, SchemaOutdated
+from ..base.errors import InvalidInput, SchemaOutdated
 from . import citus_schema
 from .connection import connect, readable
 from .database import Database

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import LiteralString
 
-from ..errors import SchemaOutdated
+from ..base.errors import SchemaOutdated
 from .queries import load
 
 _TRIGGER = re.compile(r"(?<= on )htm\.(\w+)(?= for each )")

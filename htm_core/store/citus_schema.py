@@ -14,7 +14,7 @@ from typing import Any, LiteralString
 from psycopg import sql
 from pydantic import SecretStr
 
-from ..errors import DatabaseUnavailable, InvalidInput, SchemaOutdated
+from ..base.errors import DatabaseUnavailable, InvalidInput, SchemaOutdated
 from .citus import Placement, composed, coordinator, find_placement, has_citus, tables_schema
 from .citus_code import distributed_text
 from .connection import Connection, connect

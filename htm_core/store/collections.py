@@ -10,8 +10,8 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
+from ..base.types import CollectionHit, CollectionItem
 from ..rules.fusion import K1, B
-from ..types import CollectionHit, CollectionItem
 from .connection import HalfVector, Vector
 from .database import Connection, Row
 from .queries import load

@@ -23,9 +23,9 @@ from psycopg.pq.abc import PGconn, PGresult
 from psycopg.rows import dict_row
 from pydantic import SecretStr
 
-from .. import time_limit
-from ..errors import InvalidInput, StorageError
-from ..settings import as_secret
+from ..base import time_limit
+from ..base.errors import InvalidInput, StorageError
+from ..base.settings import as_secret
 from .queries import load
 
 # Frameworks that use pgvector too pin it against each other, so both of its layouts must do.

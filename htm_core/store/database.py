@@ -18,10 +18,10 @@ from typing import Any, LiteralString, TypeVar
 import psycopg
 from pydantic import SecretStr
 
-from .. import time_limit
-from ..errors import InvalidInput
-from ..fork import renewed_after_fork
-from ..settings import Settings, as_secret
+from ..base import time_limit
+from ..base.errors import InvalidInput
+from ..base.fork import renewed_after_fork
+from ..base.settings import Settings, as_secret
 from . import citus
 from .address import Address
 from .connection import Connection, Row, merged, readable

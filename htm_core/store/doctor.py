@@ -9,9 +9,9 @@ from typing import Any
 import psycopg
 from pydantic import SecretStr
 
-from ..errors import HTMError, SchemaOutdated
+from ..base.errors import HTMError, SchemaOutdated
+from ..base.settings import as_secret
 from ..models.embedders import as_option
-from ..settings import as_secret
 from .citus import Placement, enter, find_placement
 from .citus_doctor import look_at_cluster
 from .connection import Connection, connect

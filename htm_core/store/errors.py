@@ -13,8 +13,8 @@ import psycopg
 from psycopg import errors as pg
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 
-from .. import time_limit
-from ..errors import (
+from ..base import time_limit
+from ..base.errors import (
     DatabaseUnavailable,
     DeadlineExceeded,
     DimensionMismatch,

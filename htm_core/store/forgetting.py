@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from ..rules.places import NOTE_OWNER_PREFIX, note_owner
+from ..base.places import NOTE_OWNER_PREFIX, note_owner
 from . import jobs, keys, mentions, nodes, places, quotes, relations, working
 from .database import Connection, Row
 from .queries import load

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
-from ..types import Member
+from ..base.types import Member
 from .database import Connection
 from .queries import load
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from psycopg import sql
 
-from ..errors import StorageError
+from ..base.errors import StorageError
 from .database import Connection, Database
 from .queries import load
 

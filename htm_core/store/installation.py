@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import psycopg
 
-from .. import time_limit
-from ..errors import InvalidInput, SchemaOutdated
-from ..fork import renewed_after_fork
-from ..settings import Settings
+from ..base import time_limit
+from ..base.errors import InvalidInput, SchemaOutdated
+from ..base.fork import renewed_after_fork
+from ..base.settings import Settings
 from . import citus
 from .address import Address
 from .connection import REFUSALS, Connection, connect, refuse_encoding, refuse_pooler

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from ..telemetry import PendingJobs
-from ..types import Job
+from ..base.telemetry import PendingJobs
+from ..base.types import Job
 from .connection import Reader
 from .database import Connection
 from .queries import load

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 
-from ..errors import DatabaseUnavailable
+from ..base.errors import DatabaseUnavailable
 from .connection import Connection, connect, refuse_pooler
 from .database import Database
 from .errors import translated

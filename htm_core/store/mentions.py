@@ -10,9 +10,9 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from ..rules.identity import ANONYMOUS
-from ..rules.places import NOTE_OWNER_PREFIX
-from ..types import Mention, Window
+from ..base.identity import ANONYMOUS
+from ..base.places import NOTE_OWNER_PREFIX
+from ..base.types import Mention, Window
 from .connection import Reader
 from .database import Connection, Row
 from .queries import load

@@ -16,8 +16,8 @@ import psycopg
 from psycopg import errors as pg
 from pydantic import SecretStr
 
-from ..errors import SchemaOutdated
-from ..settings import as_secret
+from ..base.errors import SchemaOutdated
+from ..base.settings import as_secret
 from . import citus, citus_schema
 from .connection import Connection, connect, refuse_encoding
 from .errors import translated

@@ -10,7 +10,7 @@ from uuid import UUID
 from psycopg import errors as pg
 from psycopg import sql
 
-from ..errors import NotFound, StorageError
+from ..base.errors import NotFound, StorageError
 from . import nodes, tenants
 from .connection import Connection
 from .database import Database

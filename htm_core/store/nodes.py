@@ -10,8 +10,8 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
+from ..base.types import Node
 from ..rules.relevance import FITTED_ON
-from ..types import Node
 from .connection import HalfVector, Reader
 from .database import Connection, Row
 from .queries import load

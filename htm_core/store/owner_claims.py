@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ..rules.identity import ANONYMOUS
-from ..rules.places import note_owner_prefix
+from ..base.identity import ANONYMOUS
+from ..base.places import note_owner_prefix
 
 __all__ = ["EVERYBODY", "NOBODY", "OwnerClaim", "claim_of", "sign"]
 

@@ -10,7 +10,7 @@ from typing import Any
 from psycopg import errors as pg
 from psycopg import sql
 
-from ..errors import InvalidInput, StorageError
+from ..base.errors import InvalidInput, StorageError
 from .database import Connection, Database
 from .indexes import give_memory, hnsw_parts, sole_builder
 from .queries import load

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from ..rules.places import Drawer, Placed, Room, note_owner_prefix
+from ..base.places import Drawer, Placed, Room, note_owner_prefix
 from . import locks, nodes, working
 from .database import Connection, Row
 from .queries import load

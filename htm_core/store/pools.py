@@ -11,10 +11,10 @@ import psycopg
 from psycopg_pool import ConnectionPool
 from pydantic import SecretStr
 
-from .. import time_limit
-from ..errors import InvalidInput
-from ..fork import renewed_after_fork
-from ..settings import Settings
+from ..base import time_limit
+from ..base.errors import InvalidInput
+from ..base.fork import renewed_after_fork
+from ..base.settings import Settings
 from .address import Address
 from .citus import is_moved
 from .connection import Connection, check, is_direct, options

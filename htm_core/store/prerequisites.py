@@ -7,7 +7,7 @@ from typing import Any
 
 from psycopg import errors as pg
 
-from ..errors import SchemaOutdated
+from ..base.errors import SchemaOutdated
 from .connection import Connection
 from .roles import Roles
 from .schemas import EXTENSION_SCHEMA, Names, search_path

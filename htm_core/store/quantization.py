@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from psycopg import sql
 
-from ..errors import InvalidInput, StorageError
+from ..base.errors import InvalidInput, StorageError
 from . import indexes
 from .database import Connection, Database
 from .queries import load

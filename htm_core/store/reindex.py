@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
-from ..errors import NotFound
+from ..base.errors import NotFound
 from . import jobs
 from .database import Database
 from .owner_claims import EVERYBODY

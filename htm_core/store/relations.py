@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from ..types import Relation, Source
+from ..base.types import Relation, Source
 from . import locks
 from .database import Connection
 from .queries import load

@@ -20,9 +20,9 @@ from psycopg import errors as pg
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 from pydantic import SecretStr
 
-from .. import time_limit
-from ..fork import renewed_after_fork
-from ..settings import Settings
+from ..base import time_limit
+from ..base.fork import renewed_after_fork
+from ..base.settings import Settings
 from .connection import BEGIN, Connection, NoAnswer, check, readable
 from .errors import redact
 from .queries import load

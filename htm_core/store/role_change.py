@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
-from ..errors import InvalidInput, SchemaOutdated
-from ..settings import as_secret
+from ..base.errors import InvalidInput, SchemaOutdated
+from ..base.settings import as_secret
 from .citus import find_placement
 from .connection import connect
 from .errors import translated

@@ -14,7 +14,7 @@ from typing import Any, LiteralString
 
 from pydantic import SecretStr
 
-from ..errors import InvalidInput, SchemaOutdated
+from ..base.errors import InvalidInput, SchemaOutdated
 from .connection import Connection, readable
 from .queries import load
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 
-from ..errors import SchemaOutdated
+from ..base.errors import SchemaOutdated
 from .connection import Connection
 from .queries import load, read
 

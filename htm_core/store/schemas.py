@@ -16,7 +16,7 @@ from pgvector.psycopg.sparsevec import register_sparsevec_info
 from pgvector.psycopg.vector import register_vector_info
 from psycopg.types import TypeInfo
 
-from ..errors import SchemaOutdated
+from ..base.errors import SchemaOutdated
 from .connection import Connection
 from .roles import Roles
 

@@ -11,12 +11,12 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
+from ..base.settings import Signals
+from ..base.types import AppliedTimeframe, Mention, Mode, Node, Window
+from ..base.types.memories import times_said
+from ..base.types.quick import quickly_made
 from ..rules.text.asked import AskedParts
 from ..rules.text.spelling import RIGHT, Doubtful
-from ..settings import Signals
-from ..types import AppliedTimeframe, Mention, Mode, Node, Window
-from ..types.memories import times_said
-from ..types.quick import quickly_made
 from .connection import HalfVector, Reader
 from .database import Connection
 from .queries import load

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from ..types import Mention, Supersession, SupersessionChange
+from ..base.types import Mention, Supersession, SupersessionChange
 from .connection import Reader
 from .database import Connection
 from .queries import load

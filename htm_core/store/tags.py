@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from uuid import UUID
 
-from ..rules.limits import TAGS_PER_MEMORY
+from ..base.limits import TAGS_PER_MEMORY
+from ..base.types import TagCount, TagRelated, Window
 from ..rules.text.tags import closure, too_many
-from ..types import TagCount, TagRelated, Window
 from . import jobs
 from .database import Connection
 from .queries import load

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable
 from typing import Generic, LiteralString, Protocol, TypeVar
 
-from ..errors import StorageError
-from ..fork import renewed_after_fork
+from ..base.errors import StorageError
+from ..base.fork import renewed_after_fork
 from .connection import Row
 from .queries import load
 from .tenant_locations import Location, TenantLocations, departure

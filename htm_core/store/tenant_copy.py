@@ -11,7 +11,7 @@ from typing import Any
 
 from psycopg import IsolationLevel, sql
 
-from ..errors import InvalidInput
+from ..base.errors import InvalidInput
 from .connection import Connection
 from .queries import load
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from psycopg import errors as pg
 
-from ..errors import QueryTimeout, StorageError
+from ..base.errors import QueryTimeout, StorageError
 from .database import Connection, Database
 from .errors import attempts
 from .owner_claims import EVERYBODY

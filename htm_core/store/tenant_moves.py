@@ -20,7 +20,7 @@ from typing import Any
 from psycopg import errors as pg
 from psycopg import sql
 
-from ..errors import StorageError
+from ..base.errors import StorageError
 from . import indexes
 from .citus import is_moved
 from .connection import Connection

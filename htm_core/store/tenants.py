@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ..types import Robot, SpanCounts, TenantSize, TenantSizes, UserSize, UserSizes
+from ..base.types import Robot, SpanCounts, TenantSize, TenantSizes, UserSize, UserSizes
 from .database import Connection, Row
 from .queries import load
 

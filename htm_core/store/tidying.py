@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from ..base.types import Merge, ProfileSource, Summary, TidyKind
 from ..rules.profile.facts import Fact, Stated, key_of
-from ..types import Merge, ProfileSource, Summary, TidyKind
 from .connection import Reader, Row
 from .database import Connection
 from .queries import load

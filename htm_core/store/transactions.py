@@ -14,8 +14,8 @@ import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
-from .. import time_limit
-from ..settings import Settings
+from ..base import time_limit
+from ..base.settings import Settings
 from . import citus
 from .address import Address
 from .connection import BEGIN, Connection, NoAnswer, Row, StatementsSpread, check, ends_session, refusing_spread

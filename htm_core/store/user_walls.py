@@ -8,10 +8,10 @@ from __future__ import annotations
 import psycopg
 from pydantic import SecretStr
 
-from .. import time_limit
-from ..errors import SchemaOutdated, StorageError
-from ..fork import renewed_after_fork
-from ..settings import Settings
+from ..base import time_limit
+from ..base.errors import SchemaOutdated, StorageError
+from ..base.fork import renewed_after_fork
+from ..base.settings import Settings
 from .connection import Connection
 from .errors import retry_transaction, translated
 from .installation import Installation

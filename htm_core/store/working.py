@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
-from ..types import Eviction, Item
+from ..base.types import Eviction, Item
 from .connection import Queued
 from .database import Connection, Row
 from .queries import load

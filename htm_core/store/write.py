@@ -10,7 +10,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from ..types import DEFAULT_IMPORTANCE, Node
+from ..base.types import DEFAULT_IMPORTANCE, Node
 from . import forgetting, jobs, keys, mentions, nodes, quotes, tags, tenants
 from .connection import Queued
 from .database import Connection

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from htm_core import InvalidInput, Memory
+from htm_core.base.identity import node_id
 from htm_core.palace import Enforcer, Palace
-from htm_core.rules.identity import node_id
 from tests.conftest import Make
 from tests.verbs.test_backup import filled, rows, written
 

@@ -17,6 +17,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from htm_core.base.places import Drawer, Placed, Room
+from htm_core.base.types import AppliedTimeframe, Hit, Item, Match, Mention, Node, Recall
 from htm_core.integration import tool_replies
 from htm_core.integration.prompt_block import WARNING, Passage, build_block, drop_last_items, note_of, passage_of
 from htm_core.models.chat import (
@@ -38,10 +40,8 @@ from htm_core.palace.reader import ChatReader, Reading
 from htm_core.palace.tool_replies import PalaceToolReplies
 from htm_core.rules.grounding.detection import Detection
 from htm_core.rules.grounding.grounding import ANSWER, LESS, NAME_BOTH, Contradiction, Evidence, Grounding, Layer
-from htm_core.rules.places import Drawer, Placed, Room
 from htm_core.rules.text.fence import Fence, escape, indented, label, new_token, one_line, source
 from htm_core.rules.working_memory.context import assemble
-from htm_core.types import AppliedTimeframe, Hit, Item, Match, Mention, Node, Recall
 from tests.conftest import Make, many
 from tests.stand_ins import StandInChat
 

@@ -23,18 +23,8 @@ import psutil
 import psycopg
 import pytest
 
-from htm_core import (
-    Collection,
-    DeadlineExceeded,
-    Group,
-    HTMError,
-    Log,
-    Memory,
-    NotFound,
-    Settings,
-    shutdown,
-    time_limit,
-)
+from htm_core import Collection, DeadlineExceeded, Group, HTMError, Log, Memory, NotFound, Settings, shutdown
+from htm_core.base import time_limit
 from htm_core.handles.changes import Changes
 from htm_core.handles.jobs import Jobs
 from htm_core.handles.tags import Tags

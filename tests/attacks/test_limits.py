@@ -12,10 +12,10 @@ from uuid import UUID
 import pytest
 
 from htm_core import Draft, InvalidInput, Memory, Settings
+from htm_core.base import limits, validation
+from htm_core.base.filters.filters import compile_where
 from htm_core.engine.engine import new_id
 from htm_core.engine.entries import Preparer
-from htm_core.rules import limits, validation
-from htm_core.rules.filters.filters import compile_where
 from htm_core.rules.text.tags import from_model, normalize, normalize_all
 from htm_core.rules.timeframes.parse import parse
 from htm_core.store import tags as store

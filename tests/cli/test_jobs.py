@@ -6,11 +6,11 @@ import uuid
 
 import pytest
 
+from htm_core.base.telemetry import PendingJobs
 from htm_core.cli.admin import describe_backlog
 from htm_core.jobs.attempts import MOST_TRIES
 from htm_core.store import jobs
 from htm_core.store.database import Database
-from htm_core.telemetry import PendingJobs
 from tests.cli.conftest import Htm
 from tests.stand_ins import HashEmbedder
 

@@ -15,10 +15,10 @@ import pytest
 import htm_core
 from htm_core import Changes, Group, HTMError, Jobs, Log, Memory, Settings, Tags
 from htm_core.aio import AsyncMemory
+from htm_core.base.filters.filters import KNOWN
+from htm_core.base.types import CollectionHit, CollectionItem, Timings
 from htm_core.collections.collection import Collection
-from htm_core.rules.filters.filters import KNOWN
 from htm_core.rules.working_memory.memory import WorkingMemory
-from htm_core.types import CollectionHit, CollectionItem, Timings
 from tests.docs.markdown import ROOT, blocks, sections
 
 REFERENCE = ROOT / "docs" / "reference.md"
@@ -114,7 +114,7 @@ def errors(of: type[HTMError] = HTMError) -> Iterator[type[HTMError]]:
 
 
 def test_every_error_is_listed() -> None:
-    public = {error for error in errors() if error.__module__ == "htm_core.errors"}
+    public = {error for error in errors() if error.__module__ == "htm_core.base.errors"}
     assert {error.__name__ for error in public} <= set(htm_core.__all__)
     assert [error.__name__ for error in public if f"`{error.__name__}`" not in SECTIONS["Errors"]] == []
 

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from htm_core import Memory, NotFound
+from htm_core.base.types import Hit, Node
 from htm_core.integration.prompt_block import WARNING
 from htm_core.operations import read
 from htm_core.palace import Palace
@@ -23,7 +24,6 @@ from htm_core.server.inspector.pages.recall import parts_of
 from htm_core.server.settings import Identity
 from htm_core.store import tokens
 from htm_core.store.database import Database
-from htm_core.types import Hit, Node
 from tests.conftest import Make
 from tests.inspector.conftest import SignIn, add_inspector, csrf_of, whole
 from tests.server.conftest import Issue, Running

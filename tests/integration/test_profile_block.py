@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from htm_core.base.identity import anonymous
+from htm_core.base.types import ProfileLine, ProfileSource
 from htm_core.integration.profile_block import WARNING, profile_block, read_profile
-from htm_core.rules.identity import anonymous
-from htm_core.types import ProfileLine, ProfileSource
 from tests.conftest import Make
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
+from htm_core.base.types import SaidWhen
 from htm_core.integration.prompt_block import (
     EXCERPT,
     ITEM,
@@ -25,7 +26,6 @@ from htm_core.integration.prompt_block import (
     label_of,
     note_of,
 )
-from htm_core.types import SaidWhen
 
 FENCE = Fence(TAG, "qkzvobnmtex")
 OPENING, CLOSING = f"{FENCE.opening}\n{WARNING}", FENCE.closing

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from htm_core import shutdown, time_limit
-from htm_core.time_limit import OutOfTime, within
+from htm_core import shutdown
+from htm_core.base import time_limit
+from htm_core.base.time_limit import OutOfTime, within
 
 
 @pytest.fixture(autouse=True)

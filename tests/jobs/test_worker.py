@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from htm_core import Settings
+from htm_core.base.errors import DimensionMismatch, InvalidInput
 from htm_core.engine.fresh_nodes import FreshNodes
-from htm_core.errors import DimensionMismatch, InvalidInput
 from htm_core.jobs.attempts import MOST_TRIES
 from htm_core.jobs.reembed import reembed
 from htm_core.jobs.worker import Worker

@@ -20,7 +20,7 @@ from llama_index.core.vector_stores.types import (
 from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 
 from htm_core import InvalidInput, Memory
-from htm_core.rules.filters.filters import compile_where
+from htm_core.base.filters.filters import compile_where
 from htm_llamaindex import HTMVectorStore
 from htm_llamaindex.filters import where_of
 from tests.filter_reference import matches

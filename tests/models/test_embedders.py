@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.embeddings import DeterministicFakeEmbedding
 
-from htm_core.errors import InvalidInput, ModelError
+from htm_core.base.errors import InvalidInput, ModelError
 from htm_core.models.embedders import MINILM, MINILM_INT8, CheckedEmbedder, Model, resolve
 from htm_core.models.minilm import weights
 from tests.stand_ins import HashEmbedder, InvalidAnswer

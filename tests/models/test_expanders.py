@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from htm_core.errors import InvalidInput, ModelError
+from htm_core.base.errors import InvalidInput, ModelError
 from htm_core.models.chat import QuestionAnswer
 from htm_core.models.expanders import LONGEST, MOST, CheckedExpander, resolve_expander
 from tests.stand_ins import StandInChat

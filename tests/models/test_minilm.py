@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from htm_core.errors import InvalidInput, ModelError
+from htm_core.base.errors import InvalidInput, ModelError
 from htm_core.models.embedders import resolve
 from htm_core.models.minilm.model import MOST_PADDING, TOKENS_PER_BATCH, MiniLM, _batches, _threads
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from htm_core.errors import ModelError
+from htm_core.base.errors import ModelError
 from htm_core.models import ollama
 from htm_core.models.embedders import resolve
 from tests.conftest import Make

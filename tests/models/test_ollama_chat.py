@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from htm_core.errors import ModelError
+from htm_core.base.errors import ModelError
 from htm_core.models.propositioners import resolve_propositioner
 from htm_core.models.taggers import resolve_tagger
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.errors import InvalidInput, ModelError
+from htm_core.base.errors import InvalidInput, ModelError
 from htm_core.models.chat import FactAnswer
 from htm_core.models.propositioners import LONGEST, MOST, CheckedPropositioner, is_fact, resolve_propositioner
 from tests.stand_ins import StandInChat

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.errors import InvalidInput, ModelError
+from htm_core.base.errors import InvalidInput, ModelError
 from htm_core.models.chat import ChatReranker, RankAnswer
 from htm_core.models.rerankers import CheckedReranker, resolve_reranker
 from tests.stand_ins import StandInChat

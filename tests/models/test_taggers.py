@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.errors import InvalidInput, ModelError
+from htm_core.base.errors import InvalidInput, ModelError
 from htm_core.models.chat import ChatTagger, TagAnswer
 from htm_core.models.keywords import KeywordTagger
 from htm_core.models.taggers import MOST, CheckedTagger, resolve_tagger

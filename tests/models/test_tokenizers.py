@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.errors import InvalidInput, ModelError
+from htm_core.base.errors import InvalidInput, ModelError
 from htm_core.models import tokenizers, vocabulary
 from htm_core.models.tokenizers import CHUNK, Tokens, default_tokens, estimate, resolve_tokenizer, well_formed
 
@@ -281,7 +281,7 @@ def test_without_a_vocabulary_no_network_is_asked(bare_machine: Path, monkeypatc
 
 
 @needs_vocabulary
-@pytest.mark.parametrize("path", ["htm_core/types/activity.py", "htm_core/errors.py", "pyproject.toml"])
+@pytest.mark.parametrize("path", ["htm_core/base/types/activity.py", "htm_core/base/errors.py", "pyproject.toml"])
 def test_the_estimate_is_rather_too_high_than_too_low(path: str) -> None:
     text = (Path(__file__).parents[2] / path).read_text("utf-8")
     assert 1.0 <= estimate(text) / default_tokens()(text) <= 1.5

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from htm_core.errors import ModelError
+from htm_core.base.errors import ModelError
 from htm_core.models.minilm import installers, weights
 
 REMEDIES = (

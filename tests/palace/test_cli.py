@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from htm_core.base.errors import InvalidInput, NotFound
 from htm_core.cli.palace_sources import Tracker, fetcher_of
-from htm_core.errors import InvalidInput, NotFound
 from tests.cli.conftest import Htm, environment, htm, models
 from tests.palace import trackers
 

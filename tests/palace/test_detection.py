@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.shares import wilson
-from htm_core.errors import ModelError
+from htm_core.base.errors import ModelError
 from htm_core.models.readers import EmbeddedReader
 from htm_core.palace import Detection, detect
 from htm_core.rules.grounding.detection import TASKS, detection

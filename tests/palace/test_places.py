@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from htm_core import Draft, InvalidInput, NotFound
+from htm_core.base.places import check_place_name, note_lifetime, note_owner
 from htm_core.palace import Layout, Palace, for_code_review, for_health_check, for_issue_analysis
-from htm_core.rules.places import check_place_name, note_lifetime, note_owner
 from tests.palace.conftest import Build, Clock
 
 FACT = "The billing service listens on port 8080."

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from htm_core import InvalidInput
-from htm_core.errors import ModelError
+from htm_core.base.errors import ModelError
 from htm_core.models.readers import EmbeddedReader
 from htm_core.palace import MISS, ChatReader, Enforcer, Grounding, Palace
 from tests.palace.conftest import Build, Clock

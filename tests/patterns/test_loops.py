@@ -17,10 +17,10 @@ import pytest
 from htm_core import HTMError
 from htm_core.api import arguments as wire
 from htm_core.api.routes import ROUTES
+from htm_core.base.filters.filters import compile_where
+from htm_core.base.filters.json_values import plain
 from htm_core.integration.exact_json import decode_value, encode_value
 from htm_core.integration.memory_files import _places
-from htm_core.rules.filters.filters import compile_where
-from htm_core.rules.filters.json_values import plain
 from htm_core.rules.redaction.redactor import Redactor
 from htm_core.rules.text import tags
 from htm_core.rules.transcripts.read import read

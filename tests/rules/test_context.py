@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.errors import InvalidInput
+from htm_core.base.errors import InvalidInput
+from htm_core.base.types import Context, Item
 from htm_core.rules.working_memory.context import ORDERS, assemble
-from htm_core.types import Context, Item
 
 HOUR, DAY = 3600.0, 86_400.0
 NOW = 100 * DAY

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from htm_core.errors import InvalidInput
-from htm_core.rules.filters.filters import compile_where
+from htm_core.base.errors import InvalidInput
+from htm_core.base.filters.filters import compile_where
 from tests.filter_reference import matches
 
 

@@ -8,7 +8,7 @@ import sys
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from htm_core.rules.filters.letter_case import CASED, any_case, lowered
+from htm_core.base.filters.letter_case import CASED, any_case, lowered
 
 letters = st.text(st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from("aAkKKςσΣİıß.[]\\^$\n")))  # noqa: RUF001
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from htm_core.errors import InvalidInput
+from htm_core.base.errors import InvalidInput
 from htm_core.rules.text.passages import LIMIT, PassageSpan, lexical_query, lexical_text, split
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from htm_core.errors import InvalidInput
+from htm_core.base.errors import InvalidInput
+from htm_core.base.types import Eviction, Item
 from htm_core.rules.working_memory.eviction_policies import POLICIES
 from htm_core.rules.working_memory.memory import Plan, WorkingMemory
-from htm_core.types import Eviction, Item
 
 NOW = 8_640_000.0
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from htm_core.types import Hit, Match, Mention, Node
-from htm_core.types.quick import quickly_made
+from htm_core.base.types import Hit, Match, Mention, Node
+from htm_core.base.types.quick import quickly_made
 
 NOW = datetime(2026, 11, 26, tzinfo=UTC)
 

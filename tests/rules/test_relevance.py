@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from htm_core.base.types import Match
 from htm_core.rules.relevance import CERTAIN, relevance
-from htm_core.types import Match
 
 SHARES = st.floats(0, 1)
 

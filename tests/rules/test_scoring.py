@@ -13,6 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from htm_core.base.settings import Signals
+from htm_core.base.types import Window
 from htm_core.rules.ranking import WEIGHTS
 from htm_core.rules.scoring import (
     ADDED_IN_FULL_TO,
@@ -24,8 +26,6 @@ from htm_core.rules.scoring import (
     nearness,
     weeks_outside,
 )
-from htm_core.settings import Signals
-from htm_core.types import Window
 
 MAY = Window(start=datetime(2026, 5, 1, tzinfo=UTC), stop=datetime(2026, 6, 1, tzinfo=UTC))
 SILENT = Signals(**dict.fromkeys(Signals.model_fields, 0.0))

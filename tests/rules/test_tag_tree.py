@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.errors import InvalidInput
+from htm_core.base.errors import InvalidInput
 from htm_core.rules.text.tag_tree import grow
 from htm_core.rules.text.tags import ancestors, closure
 

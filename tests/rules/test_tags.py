@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from htm_core.errors import InvalidInput
-from htm_core.rules.limits import MODEL_TAG_LEVELS
+from htm_core.base.errors import InvalidInput
+from htm_core.base.limits import MODEL_TAG_LEVELS
 from htm_core.rules.text.tags import (
     ancestors,
     closure,

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from htm_core.errors import InvalidInput
+from htm_core.base.errors import InvalidInput
+from htm_core.base.types import Window
 from htm_core.rules import timeframes
 from htm_core.rules.timeframes.calendar import Calendar
 from htm_core.rules.timeframes.parse import extract, parse
@@ -29,7 +30,6 @@ from htm_core.rules.timeframes.sentences import (
     times_at,
 )
 from htm_core.rules.timeframes.words import MONTH_NAMES, NUMBERS, PARTS, SEASONS, UNITS, WEEKDAYS, tokens
-from htm_core.types import Window
 
 BERLIN, NEW_YORK, KOLKATA = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York"), ZoneInfo("Asia/Kolkata")
 LAST_MINUTE = datetime(2026, 11, 20, 23, 58)  # a Friday

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from htm_core.errors import InvalidInput
+from htm_core.base.errors import InvalidInput
+from htm_core.base.types import Window
 from htm_core.rules.timeframes.parse import parse
-from htm_core.types import Window
 
 NOW = datetime(2026, 11, 18, 14, 30, tzinfo=UTC)  # a Wednesday
 LIST = Path(__file__).parents[1] / "fixtures" / "timeframes.tsv"

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.errors import InvalidInput
-from htm_core.rules.text.folding import has_words
+from htm_core.base.errors import InvalidInput
+from htm_core.base.folding import has_words
+from htm_core.base.types import Attachment, Draft
 from htm_core.rules.transcripts import tables
 from htm_core.rules.transcripts.json_items import items
 from htm_core.rules.transcripts.read import FORMATS, Transcript, iter_list, iter_read, read
-from htm_core.types import Attachment, Draft
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "transcripts"
 ALL = ("garden.jsonl", "messages_to_dict.json", "dumpd.json", "conversations.json", "doorstep.txt")

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.rules.trust import SOURCES, is_trusted_speaker
+from htm_core.base.trust import SOURCES, is_trusted_speaker
 
 
 @given(st.sampled_from([None, *SOURCES]), st.sampled_from([None, "user", "assistant", "system", "tool", "critic"]))

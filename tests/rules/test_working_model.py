@@ -20,8 +20,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from htm_core.base.types import Item
 from htm_core.rules.working_memory.memory import Plan, WorkingMemory
-from htm_core.types import Item
 
 BUDGET = 20
 

@@ -17,6 +17,7 @@ import pytest
 import uvicorn
 
 from htm_core import Memory
+from htm_core.base.types import Event
 from htm_core.client import Client
 from htm_core.runtime.process import runtime, threads
 from htm_core.server.app import Application, Mounted
@@ -27,7 +28,6 @@ from htm_core.server.settings import ServerSettings
 from htm_core.store import tokens
 from htm_core.store.database import Database
 from htm_core.store.tokens import ApiToken
-from htm_core.types import Event
 from tests.conftest import SETTINGS
 from tests.stand_ins import HashEmbedder
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from psycopg import errors as pg
 
-from htm_core.errors import HTMError
+from htm_core.base.errors import HTMError
 from htm_core.store import audit
 from htm_core.store.database import Database
 from htm_core.store.owner_claims import EVERYBODY, claim_of

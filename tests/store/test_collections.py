@@ -14,14 +14,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from htm_core.base.errors import HTMError
+from htm_core.base.identity import document_id
+from htm_core.base.settings import Settings
+from htm_core.base.types import CollectionHit
 from htm_core.collections.collection import Collection
-from htm_core.errors import HTMError
-from htm_core.rules.identity import document_id
-from htm_core.settings import Settings
 from htm_core.store import collections, indexes
 from htm_core.store.collections import DocumentFilters
 from htm_core.store.database import Connection, Database
-from htm_core.types import CollectionHit
 from tests.conftest import SETTINGS
 from tests.store import index_use
 from tests.store.index_use import used

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from htm_core.errors import InvalidInput
+from htm_core.base.errors import InvalidInput
 from htm_core.store.embedded import initdb
 from htm_core.store.embedded.server import Cluster, release, start
 from htm_core.store.embedded.watchdog import READY, probe

@@ -21,7 +21,7 @@ import psutil
 import psycopg
 import pytest
 
-from htm_core.errors import DatabaseUnavailable, InvalidInput
+from htm_core.base.errors import DatabaseUnavailable, InvalidInput
 from htm_core.store.embedded import account, binaries, directories
 from htm_core.store.embedded.server import release, start
 from tests.store.embedded_homes import (

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from htm_core.rules.filters.filters import compile_where
+from htm_core.base.filters.filters import compile_where
 from htm_core.store.database import Database
 from htm_core.store.schemas import Names
 from tests.filter_reference import matches

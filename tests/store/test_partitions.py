@@ -11,8 +11,8 @@ import psycopg
 import pytest
 
 from htm_core import Draft, InvalidInput, Memory
-from htm_core.errors import StorageError
-from htm_core.settings import Settings
+from htm_core.base.errors import StorageError
+from htm_core.base.settings import Settings
 from htm_core.store import indexes, partitions
 from htm_core.store.database import Database
 from htm_core.store.doctor import examine

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from htm_core import Draft, InvalidInput, Memory, Settings
-from htm_core.errors import StorageError
+from htm_core.base.errors import StorageError
 from htm_core.store import indexes, model_change, quantization
 from htm_core.store.database import Database
 from htm_core.store.doctor import examine

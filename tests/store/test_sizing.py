@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from htm_core import Draft, Memory
-from htm_core.settings import Settings
+from htm_core.base.settings import Settings
 from htm_core.store import indexes, sizing
 from htm_core.store.database import Database
 from htm_core.store.doctor import examine

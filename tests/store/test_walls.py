@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from htm_core import Draft, Memory, NotFound
-from htm_core.errors import HTMError
+from htm_core.base.errors import HTMError
 from htm_core.store import indexes
 from htm_core.store.database import Database
 from tests.conftest import Make

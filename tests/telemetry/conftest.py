@@ -15,7 +15,8 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from htm_core import Memory, Settings, telemetry
+from htm_core import Memory, Settings
+from htm_core.base import telemetry
 from tests.conftest import Make
 from tests.stand_ins import HashEmbedder
 

@@ -15,20 +15,10 @@ from typing import Any
 import pytest
 from opentelemetry.trace import SpanKind, StatusCode
 
-from htm_core import (
-    Changes,
-    Collection,
-    CollectionItem,
-    Group,
-    HTMError,
-    InvalidInput,
-    Log,
-    Memory,
-    NotFound,
-    telemetry,
-)  # fmt: skip
-from htm_core.engine.memory_operations import OPERATIONS, OTHERS
-from htm_core.errors import ModelError
+from htm_core import Changes, Collection, CollectionItem, Group, HTMError, InvalidInput, Log, Memory, NotFound
+from htm_core.base import telemetry  # fmt: skip
+from htm_core.base.errors import ModelError
+from htm_core.base.memory_operations import OPERATIONS, OTHERS
 from htm_core.handles.jobs import Jobs
 from htm_core.handles.tags import Tags
 from htm_core.operations.backup import Backup

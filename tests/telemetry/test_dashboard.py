@@ -11,7 +11,8 @@ from uuid import uuid4
 
 import pytest
 
-from htm_core import Memory, telemetry
+from htm_core import Memory
+from htm_core.base import telemetry
 from htm_core.models.embedders import resolve
 from tests.stand_ins import HashEmbedder
 from tests.telemetry.conftest import Told

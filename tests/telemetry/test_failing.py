@@ -9,7 +9,8 @@ import pytest
 from opentelemetry import metrics, trace
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 
-from htm_core import InvalidInput, Memory, telemetry
+from htm_core import InvalidInput, Memory
+from htm_core.base import telemetry
 from htm_core.engine import verbs
 from tests.telemetry.conftest import Told
 

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
-from htm_core import Changes, Collection, CollectionItem, Memory, NotFound, Settings, telemetry
-from htm_core.errors import ModelError
+from htm_core import Changes, Collection, CollectionItem, Memory, NotFound, Settings
+from htm_core.base import telemetry
+from htm_core.base.errors import ModelError
 from htm_core.groups.group import Group
 from htm_core.handles.jobs import Jobs
 from htm_core.handles.log import Log

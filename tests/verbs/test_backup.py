@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from htm_core import Conflict, Memory, Settings
-from htm_core.errors import InvalidInput
+from htm_core.base.errors import InvalidInput
 from tests.stand_ins import HashEmbedder
 
 Make = Callable[..., Memory]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from htm_core import Memory
-from htm_core.errors import InvalidInput, NotFound
+from htm_core.base.errors import InvalidInput, NotFound
 from htm_core.operations.files import Loaded
 
 Make = Callable[..., Memory]

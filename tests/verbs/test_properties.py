@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from htm_core import InvalidInput, Memory, Settings
-from htm_core.rules.text.folding import has_words
+from htm_core.base.folding import has_words
 from tests.conftest import SETTINGS, many
 from tests.stand_ins import HashEmbedder
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from htm_core import Draft, InvalidInput, Memory
-from htm_core.errors import ModelError
+from htm_core.base.errors import ModelError
 from htm_core.models import readers
 from htm_core.models.minilm import weights
 from htm_core.models.minilm.reader import OUTPUTS

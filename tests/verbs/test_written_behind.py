@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from htm_core import Eviction, Item, Memory, Settings, StorageError, shutdown
+from htm_core.base.errors import DatabaseUnavailable
 from htm_core.engine import unwritten, working_sets, write_behind
 from htm_core.engine.unwritten import Unwritten
 from htm_core.engine.working_sets import WorkingSet
-from htm_core.errors import DatabaseUnavailable
 from htm_core.rules.working_memory.memory import WorkingMemory
 from htm_core.store import working as table
 from htm_core.store.database import Database

@@ -19,12 +19,12 @@ from htm_langchain import HTMMemoryMiddleware
 from htm_langchain.messages import is_inserted
 from htm_langchain.tokens import Counters
 
+from ...base.types import Eviction
 from ...integration.hit_metadata import KEY
 from ...integration.memory_block import split_blocks
 from ...integration.prompt_block import items_of
 from ...memory import Memory
 from ...rules.text.fence import indented
-from ...types import Eviction
 from .stand_in import ExtractiveChatModel
 
 SYSTEM = (

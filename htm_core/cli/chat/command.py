@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...errors import InvalidInput
+from ...base.errors import InvalidInput
+from ...base.types import Eviction
 from ...memory import Memory
-from ...types import Eviction
 from ..exit_codes import FAILED, print_error
 from ..json_output import print_json, to_json
 from ..memories import report_pending_vectors

@@ -6,10 +6,10 @@ import secrets
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...errors import InvalidInput
+from ...base import validation
+from ...base.errors import InvalidInput
 from ...integration.contents import sessions_of, titles_of
 from ...memory import Memory
-from ...rules import validation
 
 MOST = 1_000  # sessions that are looked through for a title
 FEWEST = 4  # characters of the beginning of a session's id

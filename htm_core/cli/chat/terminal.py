@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.text import Text
 
-from ...errors import Advice, HTMError, InvalidInput
+from ...base.errors import Advice, HTMError, InvalidInput
 from ...memory import Memory
 from ...models.chat_models import explained
 from ...operations.short_ids import whole_id

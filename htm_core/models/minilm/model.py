@@ -18,7 +18,7 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import BertProcessing
 
-from ...errors import InvalidInput, ModelError
+from ...base.errors import InvalidInput, ModelError
 from ..stopping import native_parts
 from .graph import WIDTH, Form, build
 from .safetensors import Tensors

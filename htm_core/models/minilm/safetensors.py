@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import ModelError
+from ...base.errors import ModelError
 from .onnx import Span
 
 _LONGEST_HEADER = 1 << 24

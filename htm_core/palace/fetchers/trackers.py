@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from pydantic import SecretStr
 
-from ...errors import InvalidInput
+from ...base.errors import InvalidInput
 from ..sources import MAX_URI_LENGTH, FetchFailed, Listed
 from .http import MAX_BYTES, TIMEOUT, JsonAnswer, JsonApi, checked_url
 from .issues import Comment, Issue, day_of, line_of, mapping, number_of, text_of, texts_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from ..text.folding import fold, words
+from ...base.folding import fold, words
 
 MAX_NAME_WORDS = 5  # of the name of a room or a drawer
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from ..text.folding import words
+from ...base.folding import words
 
 MAX_SENTENCES = 8  # of each text
 MAX_LENGTH = 4_000  # characters of each text

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import date, datetime, timedelta, tzinfo
 from typing import TypeVar
 
-from ...types import ProfileLine
+from ...base.types import ProfileLine
 from ..text.fence import one_line
 from ..times import short_day
 from .facts import SECTIONS, Stated, key_of

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, get_args
 
-from ..lazy_pattern import LazyPattern
+from ...base.lazy_pattern import LazyPattern
 from .checks import IBAN_LENGTHS, is_card, is_iban
 
 Kind = Literal["private_key", "password", "api_key", "token", "iban", "card", "email", "phone"]

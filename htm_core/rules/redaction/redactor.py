@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from ...errors import InvalidInput, RedactionError
+from ...base.errors import InvalidInput, RedactionError
 from .kinds import FINDERS, KINDS, Kind, Span
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")

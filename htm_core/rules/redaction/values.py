@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 from urllib.parse import quote, unquote_to_bytes
 
-from ...errors import InvalidInput
-from ...types import CollectionItem, Draft
-from ..lazy_pattern import LazyPattern
-from ..limits import NAME_LENGTH
+from ...base.errors import InvalidInput
+from ...base.lazy_pattern import LazyPattern
+from ...base.limits import NAME_LENGTH
+from ...base.types import CollectionItem, Draft
 from ..text.base64_text import decode_base64, encode_base64
 from ..text.known_files import is_known_file, is_pdf, may_be_pdf
 from .kinds import SECRET_NAMES, Kind

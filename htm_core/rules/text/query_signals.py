@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, tzinfo
 from itertools import pairwise
 
-from ...types import Window
+from ...base.types import Window
 from ..timeframes.calendar import WeekStart
 from ..timeframes.parse import extract
 from ..timeframes.sentences import may_name_a_time

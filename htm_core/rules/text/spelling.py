@@ -15,8 +15,8 @@ from itertools import pairwise
 from typing import TypeAlias
 from unicodedata import combining, normalize
 
+from ...base.folding import fold, words
 from .english_words import is_compound, is_english, ranks
-from .folding import fold, words
 from .phrases import quoted_phrases
 
 LEAST = 4  # letters of a word that may be misspelt: shorter ones are one error away from too many others

@@ -11,7 +11,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
-from ...errors import InvalidInput
+from ...base.errors import InvalidInput
 from ..text.thoughts import is_thought
 from .chatgpt_marks import as_read
 from .trees import branch, last_leaf

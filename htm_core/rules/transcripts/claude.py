@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from ...errors import InvalidInput
+from ...base.errors import InvalidInput
 from ..text.file_blocks import FileBlock
 from ..text.thoughts import is_thought
 from .trees import branch, last_leaf

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from ...errors import InvalidInput
-from ..text.folding import has_words
+from ...base.errors import InvalidInput
+from ...base.folding import has_words
 from ..text.thoughts import is_thought
 from .claude_code_tree import ANSWER, OTHER, PROMPT, QUEUED, TranscriptLine, Tree
 from .turns import (

@@ -16,8 +16,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...errors import InvalidInput
-from ..text.folding import has_words
+from ...base.errors import InvalidInput
+from ...base.folding import has_words
 from ..text.thoughts import is_thought
 from .turns import (
     TAKEN_BACK,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...errors import InvalidInput
-from ...types import Draft
+from ...base.errors import InvalidInput
+from ...base.types import Draft
 from .turns import Turn, drafts, iso_time
 
 FORMAT = "gemini-cli"

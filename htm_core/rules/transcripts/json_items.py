@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ...errors import InvalidInput
+from ...base.errors import InvalidInput
 
 PART = 1 << 20  # bytes that are read at once
 ITEM_CHARACTERS = 256 << 20  # of one item; the largest conversations have some tens of millions

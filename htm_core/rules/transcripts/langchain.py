@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ...errors import InvalidInput
+from ...base.errors import InvalidInput
 from ..text.file_blocks import files_in
 from ..text.thoughts import is_thought
 from .turns import Skip, Turn, not_understood, role_of, shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ...errors import InvalidInput
+from ...base.errors import InvalidInput
 from .turns import Skip, Turn, iso_time, not_understood, object_field, role_of, shown
 
 FORMAT = "mem0"

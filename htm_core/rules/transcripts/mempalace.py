@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from datetime import datetime, tzinfo
 from typing import Any
 
-from ...errors import InvalidInput
-from ...types import Draft
-from ..places import MAX_NAME_LENGTH, check_place_name
+from ...base.errors import InvalidInput
+from ...base.places import MAX_NAME_LENGTH, check_place_name
+from ...base.types import Draft
 from .turns import Turn
 
 FORMAT = "mempalace"  # and the session of all drawers

@@ -12,8 +12,8 @@ from itertools import chain, islice
 from math import isfinite
 from typing import Any, overload
 
-from ...errors import InvalidInput
-from ...types import Draft
+from ...base.errors import InvalidInput
+from ...base.types import Draft
 from . import chatgpt, claude, claude_code, codex, langchain, llamaindex, mem0
 from .json_items import BrokenList, items
 from .looks_like import json_words, looks_like, refusal, text_looks_like

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, tzinfo
 from typing import Any
 
-from ...errors import InvalidInput
+from ...base.errors import InvalidInput
 from .turns import MILLISECONDS, Occurrences, Skip, Turn, not_understood, role_of, shown
 
 # The field of a turn, and the names of columns that hold it, the likeliest first; upper case, spaces, "-" and "_" are ignored.

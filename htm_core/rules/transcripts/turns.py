@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any, TypeAlias
 
-from ...errors import InvalidInput
-from ...types import Attachment, Draft, Source
+from ...base.errors import InvalidInput
+from ...base.folding import has_words
+from ...base.storable import legible, storable
+from ...base.types import Attachment, Draft, Source
+from ...base.validation import check_content, check_metadata, check_name
 from ..text.file_blocks import FileBlock, named, source_of_files
-from ..text.folding import has_words
-from ..text.storable import legible, storable
 from ..text.thoughts import without_thought_fields, without_thoughts
-from ..validation import check_content, check_metadata, check_name
 
 ROLES: Mapping[str, str] = {
     "user": "user",

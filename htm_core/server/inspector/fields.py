@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 
 from ...api.problems import Problem
-from ...errors import InvalidInput
+from ...base.errors import InvalidInput
 from ..http import header
 from ..memories import AT_ONCE
 from .sign_in import is_same

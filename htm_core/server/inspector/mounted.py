@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from ...api.problems import TITLES, Problem, problem_of
-from ...errors import HTMError
+from ...base.errors import HTMError
 from ..access import RequestRate
 from ..app import Application, Mounted
 from ..http import ClientGone, Message, Receive, Scope, Send

@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
-from ... import __version__
+from ...base.version import VERSION
 from ...integration.origin import speaker
 
 HERE = Path(__file__).parent
@@ -30,7 +30,7 @@ class Templates:
         self._made.filters |= {
             "when": when, "day": day, "count": count, "short": short, "json": pretty, "share": share, "decimal": decimal,
         }  # fmt: skip
-        self._made.globals["version"] = __version__
+        self._made.globals["version"] = VERSION
         self._made.globals["speaker"] = speaker
 
     def page(self, template: str, /, *, status: int = 200, **values: Any) -> Response:

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from ...errors import InvalidInput
+from ...base.errors import InvalidInput
+from ...base.nothing import is_nothing
 from ...integration.tool_replies import ARGUMENTS, MAX_RECALLED
 from ...palace import PalaceToolReplies
-from ...rules.nothing import is_nothing
 
 PALACE = PalaceToolReplies.ARGUMENTS
 LEAST_BUDGET, MOST_BUDGET = 200, 50_000

@@ -16,7 +16,8 @@ from mcp.server import Server
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
-from ... import HTMError, InvalidInput, Memory, NotFound, __version__
+from ... import HTMError, InvalidInput, Memory, NotFound
+from ...base.version import VERSION
 from . import prompts, resources
 from .arguments import LEAST_BUDGET, MOST_BUDGET, without_unknown
 from .shown import told
@@ -124,7 +125,7 @@ def build_server(
         return types.GetPromptResult(description=prompts.WAKE_UP.description, messages=[message])
 
     return Server(
-        NAME, version=__version__, title="HTM memory", instructions=INSTRUCTIONS,
+        NAME, version=VERSION, title="HTM memory", instructions=INSTRUCTIONS,
         on_list_tools=list_tools, on_call_tool=call_tool, on_list_resources=list_resources,
         on_list_resource_templates=list_templates, on_read_resource=read_resource,
         on_list_prompts=list_prompts, on_get_prompt=get_prompt,

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ... import Hit, HTMError, Memory, Mention, Node
-from ...errors import Advice
+from ...base.errors import Advice
 from ...integration.origin import TAG, WARNING, mentions_of, origin_of, shown_mention
 from ...integration.prompt_block import Fence, label_of, new_token
 from ...integration.tool_replies import OPENING

@@ -13,8 +13,8 @@ from psycopg import errors as pg
 from psycopg.sql import SQL, Composable, Identifier
 from pydantic import SecretStr
 
-from ...errors import DatabaseUnavailable, HTMError, InvalidInput, StorageError
-from ...settings import as_secret
+from ...base.errors import DatabaseUnavailable, HTMError, InvalidInput, StorageError
+from ...base.settings import as_secret
 from ..connection import Connection, Row, connect, readable
 from ..errors import redact
 from ..queries import load

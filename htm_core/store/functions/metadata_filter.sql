@@ -1,6 +1,6 @@
 -- Metadata filters: one function, self-contained, written as a fragment of a migration.
 --
--- `filter` is what htm_core.rules.filters.compile_where(...).json gives: {"path": <a strict JSON path>, "values": {...}},
+-- `filter` is what htm_core.base.filters.compile_where(...).json gives: {"path": <a strict JSON path>, "values": {...}},
 -- or {} (or null) to let everything pass. Any other object lets nothing pass: a filter that was never compiled must
 -- not open the door. `metadata` null passes no filter but the empty one.
 --

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
+from ....base.types import TagRelated
 from ....memory import Memory
 from ....rules.graph_layout import lay_out
-from ....types import TagRelated
 from ..visit import Visit
 from .memory import id_of
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
+from ....base.types import SpanCounts, Stats
 from ....memory import Memory
 from ....operations import read
-from ....types import SpanCounts, Stats
 from ..visit import Visit
 
 UNITS = ("day", "week", "month")

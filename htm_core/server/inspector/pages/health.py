@@ -6,11 +6,11 @@ import asyncio
 
 from starlette.responses import Response
 
+from ....base.settings import home
+from ....base.types import Stats
 from ....models.tokenizers import default_tokens
-from ....settings import home
 from ....store.doctor import OLD_JOB_SECONDS
 from ....store.findings import MIN_FREE, Finding, free_space
-from ....types import Stats
 from ..visit import Visit
 
 

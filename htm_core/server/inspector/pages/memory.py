@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from ....errors import NotFound
+from ....base.errors import NotFound
+from ....base.identity import looks_like_id
+from ....base.types import Conflict, Job, Mention, Node, Related, Supersession
 from ....integration.by_hand import forget_by_hand, restore_by_hand, revise_by_hand
 from ....integration.origin import mentions_of
 from ....memory import Memory
-from ....rules.identity import looks_like_id
-from ....types import Conflict, Job, Mention, Node, Related, Supersession
 from ...access import require
 from ..visit import Visit
 

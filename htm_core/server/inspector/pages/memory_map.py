@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from markupsafe import Markup, escape
 from starlette.responses import Response
 
+from ....base.types import Window
 from ....integration.contents import MapPoint, MemoryMap, map_of
 from ....memory import Memory
-from ....types import Window
 from ..rendering import short
 from ..visit import Visit
 

@@ -9,13 +9,13 @@ from typing import cast, get_args
 from starlette.responses import Response
 
 from ....api.problems import problem_of
-from ....errors import HTMError
+from ....base.errors import HTMError
+from ....base.settings import Signals
+from ....base.types import Hit, Mode, Recall, Scope
 from ....integration.overview import hits_block
 from ....integration.token_budget import token_counter
 from ....memory import Memory
 from ....rules.text.tags import normalize_all
-from ....settings import Signals
-from ....types import Hit, Mode, Recall, Scope
 from ...access import require
 from ..fields import Fields
 from ..visit import Visit

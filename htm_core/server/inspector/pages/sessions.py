@@ -9,9 +9,9 @@ from functools import partial
 
 from starlette.responses import Response
 
+from ....base.types import Mention
 from ....integration.contents import Turn, changes_of
 from ....store.working import NotedChange
-from ....types import Mention
 from ..visit import Visit
 
 LATEST = 500  # messages that one page of sessions is made of

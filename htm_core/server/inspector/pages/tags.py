@@ -7,9 +7,9 @@ from itertools import islice
 
 from starlette.responses import Response
 
+from ....base.types import TagRelated
 from ....memory import Memory
 from ....rules.text.tag_tree import TagTree
-from ....types import TagRelated
 from ..visit import Visit
 
 ROWS, RELATED = 300, 20

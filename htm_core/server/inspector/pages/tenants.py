@@ -7,9 +7,9 @@ import asyncio
 from starlette.responses import Response
 
 from ....api.problems import Problem
+from ....base.types import TenantSizes
 from ....memory import Memory
 from ....operations import read
-from ....types import TenantSizes
 from ..visit import Visit
 
 ROWS = 100

@@ -6,10 +6,10 @@ import asyncio
 
 from starlette.responses import Response
 
+from ....base.identity import ANONYMOUS
+from ....base.types import UserSizes
 from ....memory import Memory
 from ....operations import read
-from ....rules.identity import ANONYMOUS
-from ....types import UserSizes
 from ...access import require
 from ..visit import Visit
 

@@ -9,9 +9,9 @@ from typing import cast, get_args
 
 from starlette.responses import Response
 
+from ....base.types import Item, Mention, OrderName
 from ....rules.working_memory.eviction_policies import ranking
 from ....rules.working_memory.memory import WorkingMemory
-from ....types import Item, Mention, OrderName
 from ..visit import ROBOT, Visit
 
 ORDERS: tuple[OrderName, ...] = get_args(OrderName)

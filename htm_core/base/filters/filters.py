@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import InvalidInput
+from ..errors import InvalidInput
 from ..limits import (
     SUBSTRING_ANY_CASE_LENGTH,
     SUBSTRING_LENGTH,

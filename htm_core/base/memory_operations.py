@@ -9,9 +9,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence, Sized
 from typing import Any, get_args
 
-from ..rules.identity import looks_like_id
-from ..telemetry import Figure, store_id
-from ..types import CollectionHit, Conflict, Context, GroupRole, Hit, Mode, OrderName, Recall, RelationKind, Scope
+from .identity import looks_like_id
+from .telemetry import Figure, store_id
+from .types import CollectionHit, Conflict, Context, GroupRole, Hit, Mode, OrderName, Recall, RelationKind, Scope
 
 SEARCH, CREATE, UPDATE, UPSERT, DELETE = (
     "search_memory", "create_memory", "update_memory", "upsert_memory", "delete_memory",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from .limits import NAME_LENGTH
-from .text.storable import normal_form
+from .storable import normal_form
 
 # The prefix of the users of sessions without a known user.
 ANONYMOUS = "htm:session:"

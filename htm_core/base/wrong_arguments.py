@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from itertools import islice
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from ..errors import InvalidInput
+from .errors import InvalidInput
 
 LOOKED_AT = 1_000  # items of a list
 RAW = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError, AssertionError)

@@ -16,6 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 from .settings import Settings
+from .version import VERSION
 
 if TYPE_CHECKING:
     from contextvars import Token
@@ -315,6 +316,4 @@ def _opened() -> Telemetry:
         from opentelemetry import metrics, trace
     except ImportError as error:
         raise ImportError("Settings(telemetry=True) needs OpenTelemetry: pip install 'htm-memory[otel]'") from error
-    from . import __version__  # which imports this module
-
-    return _OpenTelemetry(trace.get_tracer(SCOPE, __version__), metrics.get_meter(SCOPE, __version__))
+    return _OpenTelemetry(trace.get_tracer(SCOPE, VERSION), metrics.get_meter(SCOPE, VERSION))

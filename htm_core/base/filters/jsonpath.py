@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...errors import InvalidInput
+from ..errors import InvalidInput
 from ..limits import LIKE_LENGTH, LIKE_WILDCARDS, WHERE_PATH_LENGTH
 from .conditions import And, Comparison, Condition, Has, Not, path
 from .json_values import kind, number

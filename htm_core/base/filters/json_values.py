@@ -14,7 +14,7 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any
 
-from ...errors import InvalidInput
+from ..errors import InvalidInput
 from ..limits import INTEGER_DIGITS, METADATA_BYTES, METADATA_LEVELS, METADATA_VALUES
 
 PLACE_LENGTH = 200  # characters of a place that an error names

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
-from ..errors import InvalidInput
-from ..types import Source
+from .errors import InvalidInput
+from .types import Source
 
 SOURCES: tuple[Source, ...] = get_args(Source)
 # The level of each source; docs/change.md says why in this order.

@@ -11,9 +11,9 @@ from numbers import Real
 from typing import Any, TypeVar, get_args
 from uuid import UUID
 
-from ..errors import Advice, InvalidInput
-from ..types import Attachment, Draft, Metadata, Role
+from .errors import Advice, InvalidInput
 from .filters.json_values import plain
+from .folding import has_words
 from .identity import looks_like_id
 from .limits import (
     DIMENSIONS,
@@ -24,9 +24,9 @@ from .limits import (
     RESULTS,
     ROBOTS_PER_QUERY,
 )
-from .text.folding import has_words
-from .text.storable import legible, normal_form
+from .storable import legible, normal_form
 from .trust import check_source
+from .types import Attachment, Draft, Metadata, Role
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from ..errors import InvalidInput
+from .errors import InvalidInput
 from .limits import NAME_LENGTH
 from .validation import normal_name
 
