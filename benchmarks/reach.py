@@ -38,7 +38,7 @@ from benchmarks.retrieval_systems import CachedEmbedder
 from htm_core import Hit
 from htm_core.integration.prompt_block import EXCERPT, SHORTEST, Passage, build_block, passage_of
 from htm_core.models.tokenizers import default_tokens
-from htm_core.rules.text.excerpts import excerpt
+from htm_core.text.excerpts import excerpt
 from htm_langchain import HTMMemoryMiddleware
 
 # What the middleware does by default.

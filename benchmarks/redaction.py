@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from htm_core import Redactor
-from htm_core.rules.redaction.kinds import FINDERS
+from htm_core.text.redaction.kinds import FINDERS
 
 MOST = 8_000  # messages of a set; of a larger one so many are drawn
 

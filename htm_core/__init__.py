@@ -96,9 +96,9 @@ if TYPE_CHECKING:
     from .memory import Memory
     from .models.chat import ChatExpander, ChatPropositioner, ChatReranker, ChatSummarizer, ChatTagger
     from .operations.files import File, Loaded
-    from .rules.redaction.redactor import Redaction, Redactor
     from .rules.text.tag_tree import TagTree
     from .runtime.process import shutdown
+    from .text.redaction.redactor import Redaction, Redactor
 
 __version__ = VERSION
 
@@ -269,9 +269,9 @@ _MODULES = {
     "ReaderLike": "base.types",
     "Recall": "base.types",
     "Receipt": "base.types",
-    "Redaction": "rules.redaction.redactor",
+    "Redaction": "text.redaction.redactor",
     "RedactionError": "base.errors",
-    "Redactor": "rules.redaction.redactor",
+    "Redactor": "text.redaction.redactor",
     "Related": "base.types",
     "Relation": "base.types",
     "Reranker": "base.types",

@@ -19,9 +19,6 @@ from ..base.identity import node_id
 from ..base.types import Draft
 from ..memory import Memory
 from ..operations import conversations
-from ..rules.redaction.redactor import resolve_redactor
-from ..rules.redaction.values import redact_draft
-from ..rules.text.readable import is_markdown
 from ..rules.transcripts.turns import (
     FAULTS,
     LINK_TO_NOTHING,
@@ -35,6 +32,9 @@ from ..rules.transcripts.turns import (
 )
 from ..store import mentions
 from ..store.owner_claims import claim_of
+from ..text.readable import is_markdown
+from ..text.redaction.redactor import resolve_redactor
+from ..text.redaction.values import redact_draft
 from .backup import is_backup_file, read_backup
 from .exit_codes import FAILED, resumable
 from .import_report import ImportedTranscript, report_import

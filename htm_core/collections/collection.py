@@ -24,14 +24,14 @@ from ..engine.engine import Engine
 from ..engine.verbs import verbs
 from ..models.embedders import resolve
 from ..rules.fusion import VECTOR_WEIGHT
-from ..rules.redaction.redactor import Redactor
-from ..rules.redaction.values import redact_item
 from ..store import collections as store
 from ..store import jobs
 from ..store.collections import CollectionState, Document, DocumentFilters, DocumentQuery, Page
 from ..store.database import Connection, Database
 from ..store.errors import attempts, retry_transaction
 from ..store.indexes import THRESHOLD
+from ..text.redaction.redactor import Redactor
+from ..text.redaction.values import redact_item
 from . import items as items_module
 from . import query as query_module
 from . import vector_spaces

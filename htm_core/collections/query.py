@@ -11,8 +11,8 @@ from ..base.errors import InvalidInput
 from ..base.filters.filters import compile_where
 from ..base.limits import RANKED
 from ..base.types import FilterTarget, Mode
-from ..rules.text.passages import lexical_query
 from ..store.collections import DocumentFilters, Page
+from ..text.passages import lexical_query
 from .items import check_vector
 
 SMALLEST_POOL = 128

@@ -32,7 +32,6 @@ from ..base.types import (
     Window,
 )
 from ..models.embedders import CheckedEmbedder, as_option
-from ..rules.redaction.redactor import Redactor
 from ..rules.working_memory.memory import Plan, WorkingMemory
 from ..store import jobs, tenants
 from ..store.database import Connection, Database, Row
@@ -42,6 +41,7 @@ from ..store.records import Entry, WrittenEntry
 from ..store.transactions import First
 from ..store.working import QueuedChange, SetChange
 from ..store.write import FEW, Begun, Outcome, begin_write, last_said, write
+from ..text.redaction.redactor import Redactor
 from .calendar import timezone_of, windows_at
 from .entries import Preparer
 from .fresh_nodes import FreshNodes

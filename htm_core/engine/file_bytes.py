@@ -13,8 +13,8 @@ from ..base import time_limit
 from ..base.errors import InvalidInput
 from ..base.limits import FILE_BYTES
 from ..base.storable import legible
-from ..rules.text.known_files import is_pdf, may_be_pdf
-from ..rules.text.readable import Readable, is_markdown, of_pages, plain_type
+from ..text.known_files import is_pdf, may_be_pdf
+from ..text.readable import Readable, is_markdown, of_pages, plain_type
 from . import pdf_pages
 
 _log = logging.getLogger("htm.files")

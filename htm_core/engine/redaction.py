@@ -12,10 +12,10 @@ from collections.abc import Collection, Mapping
 from ..base.errors import InvalidInput
 from ..base.limits import ATTACHED_PAGES, FILE_BYTES
 from ..base.types import Draft
-from ..rules.redaction import values
-from ..rules.redaction.pdf_marker import UNREAD, is_unread_marker
-from ..rules.redaction.pdf_pages import search_pages
-from ..rules.redaction.redactor import Redactor
+from ..text.redaction import values
+from ..text.redaction.pdf_marker import UNREAD, is_unread_marker
+from ..text.redaction.pdf_pages import search_pages
+from ..text.redaction.redactor import Redactor
 from .file_bytes import UnreadPdf, can_read_pdfs, read_bytes
 
 KNOWN = 256  # PDFs of which is kept in mind how much of what was found: a client sends its history again with each turn
@@ -58,7 +58,7 @@ _findings = _Findings()
 
 
 def redact_draft(draft: Draft, redactor: Redactor | None) -> Draft:
-    """A draft without what is redacted (see `htm_core.rules.redaction.values.redact_draft`), PDFs in its payload too."""
+    """A draft without what is redacted (see `htm_core.text.redaction.values.redact_draft`), PDFs in its payload too."""
     return values.redact_draft(draft, redactor, search_pdf=search_pdf)
 
 

@@ -22,10 +22,10 @@ from ..rules.profile import facts as profile_facts
 from ..rules.profile.facts import Fact, Stated
 from ..rules.summaries.extract import Spoken, line_of, most_telling
 from ..rules.text import same_facts as same
-from ..rules.text.speakers import speaker
 from ..store import tidying
 from ..store.database import Connection
 from ..store.tidying import ChangedSession, Message, OwnWord, SaidNode
+from ..text.speakers import speaker
 from .own_words import facts_of
 
 MESSAGES = 20  # that one step reads of one session for the profile

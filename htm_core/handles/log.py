@@ -17,11 +17,11 @@ from ..base.types import Draft, Mention
 from ..engine.engine import Engine
 from ..engine.redaction import redact_draft
 from ..engine.verbs import verbs
-from ..rules.redaction.redactor import Redactor
 from ..store import forgetting, mentions
 from ..store.database import Connection
 from ..store.errors import attempts
 from ..store.records import WrittenEntry
+from ..text.redaction.redactor import Redactor
 
 Message = Draft | Mapping[str, Any]
 

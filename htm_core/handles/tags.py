@@ -13,12 +13,12 @@ from ..base.types import Node, TagCount, TagFound, TagRelated, TimeframeLike
 from ..engine.engine import Engine
 from ..engine.verbs import verbs
 from ..operations.read import find, get
-from ..rules.redaction.values import redact_tags
-from ..rules.text import tags as rules
 from ..rules.text.tag_tree import TagTree, grow
 from ..store import tags as store
 from ..store.database import Connection
 from ..store.errors import retry_transaction
+from ..text import tags as rules
+from ..text.redaction.values import redact_tags
 
 Change = Callable[[Connection, UUID], object]
 

@@ -16,11 +16,11 @@ from ..engine.engine import Engine
 from ..integration.scope import memory_for
 from ..memory import Memory
 from ..palace import Palace
-from ..rules.redaction.values import redact_draft, redact_item
 from ..rules.transcripts.mempalace import place_of
 from ..store import collections as store
 from ..store import mentions
 from ..store.owner_claims import claim_of
+from ..text.redaction.values import redact_draft, redact_item
 from .parts import ForeignDocument, ForeignMemory, ForeignMessage, ForeignRow, NotUnderstood
 from .vectors import SAME, VectorModel, similarity
 

@@ -10,8 +10,8 @@ from ..base.errors import InvalidInput
 from ..base.types import Draft
 from ..integration.documents import jsonb_metadata
 from ..integration.messages import storable_name
-from ..rules.text.tags import normalize
 from ..store.foreign.database import ForeignDatabase
+from ..text.tags import normalize
 from .parts import ForeignMemory, ForeignPart, ForeignRow, NotUnderstood
 
 SQL = "store/foreign/ruby_htm"

@@ -13,13 +13,13 @@ from ..base.limits import ATTACHED_LENGTH, ATTACHED_PAGES, NAME_LENGTH
 from ..base.types import Attachment, Hit, Recall, Source
 from ..engine.entries import ATTACHED_TO
 from ..engine.file_bytes import read_bytes
-from ..rules.text.file_blocks import UNNAMED as UNNAMED
-from ..rules.text.file_blocks import FileBlock as FileBlock  # the adapters and the importers have these from here
-from ..rules.text.file_blocks import documents_in as documents_in
-from ..rules.text.file_blocks import files_in as files_in
-from ..rules.text.file_blocks import named as named
-from ..rules.text.file_blocks import source_of_files
-from ..rules.text.readable import Readable, of_pages
+from ..text.file_blocks import UNNAMED as UNNAMED
+from ..text.file_blocks import FileBlock as FileBlock  # the adapters and the importers have these from here
+from ..text.file_blocks import documents_in as documents_in
+from ..text.file_blocks import files_in as files_in
+from ..text.file_blocks import named as named
+from ..text.file_blocks import source_of_files
+from ..text.readable import Readable, of_pages
 from .messages import legible, searchable
 
 _log = logging.getLogger("htm.integration")

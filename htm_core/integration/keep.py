@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from ..base.errors import InvalidInput
 from ..base.types import Draft
-from ..rules.text.memory_replies import is_memory_reply
+from ..text.memory_replies import is_memory_reply
 from .messages import safe_repr
 
 M = TypeVar("M")

@@ -14,8 +14,8 @@ from typing import Literal, get_args
 
 from ..base.errors import InvalidInput
 from ..memory import Memory
-from ..rules.text.fence import TOKEN, Fence
 from ..rules.times import short_day
+from ..text.fence import TOKEN, Fence
 from .origin import TAG
 
 Inject = Literal["question", "message", "system"]

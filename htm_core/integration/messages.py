@@ -12,11 +12,11 @@ from ..base.storable import storable as storable
 from ..engine.redaction import redact_payload
 from ..handles.log import Log
 from ..memory import Memory
-from ..rules.text.memory_replies import NOT_KEPT as NOT_KEPT
-from ..rules.text.memory_replies import quotes_memories as quotes_memories
-from ..rules.text.thoughts import FIELDS as THOUGHT_FIELDS
-from ..rules.text.thoughts import is_thought as is_thought
-from ..rules.text.thoughts import without_thoughts as without_thoughts
+from ..text.memory_replies import NOT_KEPT as NOT_KEPT
+from ..text.memory_replies import quotes_memories as quotes_memories
+from ..text.thoughts import FIELDS as THOUGHT_FIELDS
+from ..text.thoughts import is_thought as is_thought
+from ..text.thoughts import without_thoughts as without_thoughts
 
 T = TypeVar("T")
 

@@ -18,9 +18,9 @@ from ..base.trust import check_trust
 from ..base.types import Hit, Mention, Node, Recall, Source
 from ..memory import Memory
 from ..operations.read import mentions_of_node
-from ..rules.text.fence import Fence, indented, label, new_token
-from ..rules.text.speakers import own_name, without_commas
-from ..rules.text.speakers import speaker as speaker
+from ..text.fence import Fence, indented, label, new_token
+from ..text.speakers import own_name, without_commas
+from ..text.speakers import speaker as speaker
 
 # What is nobody's conversation: reference data from elsewhere.
 EXTERNAL: frozenset[Source | None] = frozenset(("tool", "file", "web", "import"))

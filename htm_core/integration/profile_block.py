@@ -12,7 +12,7 @@ from ..base.identity import is_anonymous
 from ..base.types import ProfileLine
 from ..memory import Memory
 from ..rules.profile.profile import profile_text
-from ..rules.text.fence import Fence, new_token, one_line
+from ..text.fence import Fence, new_token, one_line
 from .choices import Choices
 from .memory_block import today_of
 

@@ -15,11 +15,11 @@ from functools import lru_cache, partial
 
 from ..base.types import Hit, SaidWhen, Supersession
 from ..rules.relevance import CERTAIN
-from ..rules.text.excerpts import excerpt, shared_words
-from ..rules.text.fence import Fence as Fence  # the adapters have it from here
-from ..rules.text.fence import indented, label, one_line
-from ..rules.text.fence import new_token as new_token
 from ..rules.times import short_day as short_day
+from ..text.excerpts import excerpt, shared_words
+from ..text.fence import Fence as Fence  # the adapters have it from here
+from ..text.fence import indented, label, one_line
+from ..text.fence import new_token as new_token
 from .origin import TAG as TAG
 from .origin import origin_of, said_by
 from .short_replies import question_answered
@@ -171,7 +171,7 @@ def build_block(
     Args:
         passages: The passages, best first.
         question: What they were found for; an excerpt is the part that is nearest to it.
-        token: The token of its fence (see `htm_core.rules.text.fence`): a new one for each question, the same in each request of
+        token: The token of its fence (see `htm_core.text.fence`): a new one for each question, the same in each request of
             one turn, so that a provider's cache of what stands before and after it stays valid.
         shown: Texts that the model sees anyway; these are skipped.
         limit: How many passages at most.

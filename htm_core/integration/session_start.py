@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ..memory import Memory
 from ..palace import Palace
-from ..rules.text.fence import Fence, escape, new_token
+from ..text.fence import Fence, escape, new_token
 from .origin import TAG
 from .profile_block import profile_block
 from .token_budget import fill, said_lines, token_counter

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..base.types import Mention
 from ..memory import Memory
 from ..models.tokenizers import default_tokens as default_tokens  # the adapters have it from here
-from ..rules.text.fence import indented, source
+from ..text.fence import indented, source
 from .origin import origin_of
 
 # What a picture of unknown size costs a model at most, in tokens, about: the largest that Anthropic scales to is 1,600, and

@@ -12,9 +12,9 @@ from ..base.errors import Advice, HTMError, InvalidInput, NotFound
 from ..base.types import Hit, Node, Recall
 from ..memory import Memory
 from ..rules.relevance import CERTAIN
-from ..rules.text.fence import Fence, indented, label, new_token, one_line, source
-from ..rules.text.memory_replies import NOTHING
-from ..rules.text.memory_replies import OPENING as OPENING
+from ..text.fence import Fence, indented, label, new_token, one_line, source
+from ..text.memory_replies import NOTHING
+from ..text.memory_replies import OPENING as OPENING
 from .origin import TAG, origin_of, said_by
 from .overview import Overview, overview_block
 from .prompt_block import EXCERPT, FORMERLY, MAYBE, label_of, passage_of, until

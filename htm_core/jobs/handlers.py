@@ -22,14 +22,14 @@ from ..engine.entries import Preparer
 from ..engine.fresh_nodes import FreshNodes
 from ..models import readers
 from ..models.embedders import CheckedEmbedder
-from ..rules.text.passages import lexical_query
-from ..rules.text.speakers import own_name
 from ..store import indexes, jobs, nodes, relations, search, supersession, tags, write
 from ..store.database import Connection, Database
 from ..store.jobs import ClaimedJob, MissingText
 from ..store.records import Entry
 from ..store.relations import FactSource
 from ..store.supersession import ComparedNode, NewEdge, UndecidedEdge
+from ..text.passages import lexical_query
+from ..text.speakers import own_name
 
 if TYPE_CHECKING:
     from ..models.judges import CheckedJudge

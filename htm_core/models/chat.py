@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 
 from ..base.errors import ModelError
-from ..rules.text.fence import Fence, escape, new_token, one_line
+from ..text.fence import Fence, escape, new_token, one_line
 from .structured import structured_field
 
 LONGEST_TEXT = 8_000  # characters of one memory that a model is shown

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from ..base import time_limit
 from ..base.errors import InvalidInput, ModelError
-from ..rules.text.fence import Fence, escape, new_token, one_line
+from ..text.fence import Fence, escape, new_token, one_line
 from .chat_models import chat_model_of
 from .lazy import LazyModel, model_name
 from .structured import structured_field

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from ..base.errors import InvalidInput
 from ..base.folding import fold, words
-from ..rules.text.singular import singular
-from ..rules.text.tags import from_model
+from ..text.singular import singular
+from ..text.tags import from_model
 
 MOST_KNOWN, MOST_NEW = 3, 2
 _WORD = re.compile(r"[^\W_][\w'+#-]*", re.UNICODE)

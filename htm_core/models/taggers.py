@@ -9,7 +9,7 @@ from typing import Any
 
 from ..base.errors import InvalidInput, ModelError
 from ..base.types import Tagger
-from ..rules.text import tags
+from ..text import tags
 from .chat import ChatTagger
 from .chat_models import chat_model_of
 from .keywords import KeywordTagger

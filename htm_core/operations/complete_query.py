@@ -9,9 +9,9 @@ from dataclasses import replace
 from ..base.errors import ModelError
 from ..engine.engine import Engine
 from ..rules.text import query_signals
-from ..rules.text.passages import lexical_query
 from ..rules.text.phrases import quoted_phrases
 from ..store.search import RecallQuery
+from ..text.passages import lexical_query
 from .fresh_vectors import make_fresh_vectors
 
 _log = logging.getLogger("htm.recall")

@@ -22,14 +22,14 @@ from ..base.limits import FILE_PAGES, NAME_LENGTH, RESULTS, YAML_LEVELS, YAML_VA
 from ..base.types import Draft, Mention, Metadata
 from ..engine.engine import Engine
 from ..engine.file_bytes import read_bytes
-from ..rules.redaction.redactor import Redactor
-from ..rules.redaction.values import Counted, redact_draft, with_markers
-from ..rules.text.markdown import Chunk
-from ..rules.text.tags import normalize_all
 from ..store import files
 from ..store.database import Connection
 from ..store.errors import attempts
 from ..store.records import WrittenEntry
+from ..text.markdown import Chunk
+from ..text.redaction.redactor import Redactor
+from ..text.redaction.values import Counted, redact_draft, with_markers
+from ..text.tags import normalize_all
 from .folders import Folder, Parts, checked_pattern, matches
 from .notes import Note, link_notes, tags_of
 from .read import timeline

@@ -14,8 +14,6 @@ from uuid import UUID
 from ..base import time_limit
 from ..base.errors import InvalidInput
 from ..engine.engine import Engine
-from ..rules.text.markdown import Chunk
-from ..rules.text.tags import normalize
 from ..rules.text.vault import (
     NoteLink,
     Notes,
@@ -28,6 +26,8 @@ from ..rules.text.vault import (
 )
 from ..store import files, relations
 from ..store.errors import attempts
+from ..text.markdown import Chunk
+from ..text.tags import normalize
 
 LINKED_AT_ONCE = 1_000
 LINKS = "links_to"  # in the metadata of a chunk: the notes that it links to, as it names them

@@ -14,10 +14,10 @@ from ..engine.engine import Engine
 from ..models import readers
 from ..rules.grounding.questions import FIRST, only_asks
 from ..rules.summaries.extract import Spoken, by_worth
-from ..rules.text.memory_replies import is_memory_reply
 from ..store import mentions, nodes
 from ..store.database import Connection
 from ..store.search import Filters, RecallQuery
+from ..text.memory_replies import is_memory_reply
 from .current import in_time
 from .local_times import local_hits
 from .supersession import edges_around, present_first

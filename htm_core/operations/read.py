@@ -14,10 +14,10 @@ from ..base.filters.filters import compile_where
 from ..base.identity import ANONYMOUS, looks_like_id
 from ..base.types import Mention, Node, Robot, SpanCounts, Stats, TenantSize, TenantSizes, TimeframeLike, UserSizes
 from ..engine.engine import Engine
-from ..rules.text.tags import normalize_all
 from ..store import jobs, keys, mentions, nodes, tenants
 from ..store import working as working_store
 from ..store.database import Connection, Row
+from ..text.tags import normalize_all
 from .local_times import local_mentions
 
 Cursor = str | Mention | None

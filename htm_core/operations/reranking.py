@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..base.errors import ModelError
 from ..base.types import Hit, Recall
-from ..rules.text.speakers import own_name
+from ..text.speakers import own_name
 
 if TYPE_CHECKING:
     from ..models.rerankers import CheckedReranker

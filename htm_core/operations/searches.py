@@ -20,9 +20,9 @@ from ..base.types import Hit, Recall, Timings
 from ..engine.engine import Engine
 from ..rules.relevance import CERTAIN
 from ..rules.text import query_signals, spelling
-from ..rules.text.memory_replies import is_memory_reply
 from ..rules.text.near_duplicates import copies
 from ..store.search import RecallQuery
+from ..text.memory_replies import is_memory_reply
 from .complete_query import complete, name_forms, without_embedding
 from .current import in_time
 from .echoes import answers_first

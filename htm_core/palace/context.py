@@ -20,13 +20,13 @@ from ..memory import Memory
 from ..models import readers
 from ..operations import recall
 from ..rules import reading
-from ..rules.redaction.values import Counted, refuse_secret
-from ..rules.text.fence import new_token
 from ..runtime import process
 from ..store import forgetting, places
 from ..store.database import Connection
 from ..store.errors import attempts
 from ..store.records import WrittenEntry
+from ..text.fence import new_token
+from ..text.redaction.values import Counted, refuse_secret
 from .contradiction import Judge
 from .layout import Layout
 from .reader import Reader

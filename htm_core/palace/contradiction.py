@@ -13,7 +13,7 @@ from ..base.places import Placed
 from ..models.structured import structured
 from ..rules.grounding.grounding import Contradiction, Evidence
 from ..rules.grounding.incompatible import find_contradiction
-from ..rules.text.fence import Fence, escape, new_token
+from ..text.fence import Fence, escape, new_token
 
 Judge = Callable[[str, str], str | None]  # (new, old) -> why they cannot both hold, or None
 

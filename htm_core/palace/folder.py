@@ -27,7 +27,7 @@ from ..base.limits import REGISTER_LENGTH, REGISTER_VALUES
 from ..base.places import Placed, check_place_name
 from ..base.types import Draft
 from ..operations.folders import Folder, Parts
-from ..rules.text import bounded_yaml
+from ..text import bounded_yaml
 from .context import PalaceContext
 
 FORMAT = 1

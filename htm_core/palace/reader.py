@@ -12,7 +12,7 @@ from ..base import time_limit
 from ..base.errors import InvalidInput, ModelError
 from ..models.chat_models import is_chat_model
 from ..models.structured import structured
-from ..rules.text.fence import Fence, escape, indented, new_token
+from ..text.fence import Fence, escape, indented, new_token
 
 # (question, texts) -> True, or a reason, when they answer it; False when they do not; None when the reader cannot say.
 Reader: TypeAlias = Callable[[str, Sequence[str]], bool | str | None]

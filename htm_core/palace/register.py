@@ -12,7 +12,7 @@ from ..base.errors import InvalidInput
 from ..base.limits import NAME_LENGTH
 from ..base.places import Placed
 from ..base.types import Draft, Source
-from ..rules.redaction.values import refuse_secret
+from ..text.redaction.values import refuse_secret
 from .context import PalaceContext
 from .sources import Fetcher, FetchFailed, Listed, check_seconds, check_uri, in_its_time
 

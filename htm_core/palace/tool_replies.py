@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from ..base.types import Source
-from ..rules.text.fence import Fence, indented, is_slug, new_token, one_line, source
+from ..text.fence import Fence, indented, is_slug, new_token, one_line, source
 from .palace import Palace
 from .promote import Duplicate, Promoted, PromotionConflict
 from .wake import TAG, WARNING

@@ -19,9 +19,9 @@ from ..base.places import Placed, Room
 from ..base.types import DEFAULT_IMPORTANCE, TokenCounter
 from ..base.validation import check_query
 from ..rules.grounding.names import named_places
-from ..rules.text.fence import Fence, escape, label, one_line, source
 from ..store import places
 from ..store.errors import attempts
+from ..text.fence import Fence, escape, label, one_line, source
 from .context import PalaceContext
 
 MAX_ROOMS = 12  # the ones in which something was filed last

@@ -13,7 +13,7 @@ from ..base.limits import METADATA_LEVELS
 from ..base.places import check_place_name
 from ..base.trust import check_source, check_trust
 from ..base.validation import LONGEST_LEASE, SHORTEST_LEASE, check_role, lease_seconds, whole_number
-from .text.tags import normalize
+from ..text.tags import normalize
 
 _TIMES = (
     "at",

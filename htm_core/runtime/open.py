@@ -35,10 +35,10 @@ from ..engine.working_sets import working_set
 from ..jobs.handlers import EmbedHandler, Handler, JudgeHandler, ProposeHandler, TagHandler
 from ..models.embedders import MINILM, MINILM_INT8, resolve
 from ..models.tokenizers import resolve_tokenizer
-from ..rules.redaction.redactor import RedactorLike, resolve_redactor
 from ..rules.working_memory.eviction_policies import Policy
 from ..store.database import Database
 from ..store.working import SetKey
+from ..text.redaction.redactor import RedactorLike, resolve_redactor
 from . import process
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from ..rules.text.markdown import Chunk
+from ..text.markdown import Chunk
 from . import locks, nodes, working
 from .database import Connection, Row
 from .queries import load

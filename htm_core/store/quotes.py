@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from ..rules.text.passages import lexical_text
+from ..text.passages import lexical_text
 from . import nodes, places
 from .connection import Queued
 from .database import Connection, Row

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from ..base.limits import TAGS_PER_MEMORY
 from ..base.types import TagCount, TagRelated, Window
-from ..rules.text.tags import closure, too_many
+from ..text.tags import closure, too_many
 from . import jobs
 from .database import Connection
 from .queries import load

@@ -13,8 +13,8 @@ from htm_core import InvalidInput, Memory
 from htm_core.base import limits
 from htm_core.operations.folders import Folder, checked_pattern, matches
 from htm_core.palace import Palace
-from htm_core.rules.text import bounded_yaml
-from htm_core.rules.text.markdown import chunks
+from htm_core.text import bounded_yaml
+from htm_core.text.markdown import chunks
 
 SECRET = "-----BEGIN OPENSSH PRIVATE KEY-----"
 

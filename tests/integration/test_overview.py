@@ -17,9 +17,9 @@ from htm_core.integration.prompt_block import ITEM, Passage, items_of
 from htm_core.integration.scope import memory_for, scope_of
 from htm_core.integration.tool_replies import OPENING
 from htm_core.models.minilm.model import MiniLM
-from htm_core.rules.text.memory_replies import is_memory_reply
 from htm_core.server.mcp.arguments import RecallArguments
 from htm_core.server.mcp.tools import recall
+from htm_core.text.memory_replies import is_memory_reply
 from htm_langchain import create_recall_tool
 from htm_llamaindex import HTMToolSpec
 from tests.conftest import Make

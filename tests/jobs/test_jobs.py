@@ -19,8 +19,8 @@ import pytest
 
 from htm_core import InvalidInput, Memory, Settings
 from htm_core.jobs.attempts import MOST_TRIES
-from htm_core.rules.text.tags import closure
 from htm_core.store.database import Database
+from htm_core.text.tags import closure
 from tests.conftest import SETTINGS, Make
 from tests.jobs import killable
 from tests.stand_ins import HashEmbedder

@@ -14,7 +14,7 @@ from htm_core.base.errors import InvalidInput, ModelError
 from htm_core.models.chat import ChatTagger, TagAnswer
 from htm_core.models.keywords import KeywordTagger
 from htm_core.models.taggers import MOST, CheckedTagger, resolve_tagger
-from htm_core.rules.text.tags import from_model
+from htm_core.text.tags import from_model
 from tests.stand_ins import StandInChat
 
 

@@ -21,10 +21,10 @@ from htm_core.base.filters.filters import compile_where
 from htm_core.base.filters.json_values import plain
 from htm_core.integration.exact_json import decode_value, encode_value
 from htm_core.integration.memory_files import _places
-from htm_core.rules.redaction.redactor import Redactor
-from htm_core.rules.text import tags
 from htm_core.rules.transcripts.read import read
 from htm_core.server.mcp.arguments import RecallArguments, read_arguments
+from htm_core.text import tags
+from htm_core.text.redaction.redactor import Redactor
 from tests.pure_modules import PURE
 
 # Sizes of what is compared, and repeats: many for what works on characters, and few in long texts for what copies or counts parts.
@@ -43,7 +43,7 @@ GIVEN: Mapping[str, Any] = {
     "name": "x", "where": "x", "what": "x", "format": "text",
 }  # fmt: skip
 # They are given a clause, a word or an answer of a model, which have a most of their own.
-OF_CLAUSES = ("htm_core.rules.profile", "htm_core.rules.text.english_words", "htm_core.rules.text.singular")
+OF_CLAUSES = ("htm_core.rules.profile", "htm_core.rules.text.english_words", "htm_core.text.singular")
 
 
 def readers() -> Iterator[tuple[str, Callable[[str], object]]]:

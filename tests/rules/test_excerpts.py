@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.rules.text.excerpts import CUT, excerpt
+from htm_core.text.excerpts import CUT, excerpt
 
 TEXTS = st.text(st.sampled_from("ab .?!\n\u2026\u3002dét7"), max_size=200) | st.text(max_size=200)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from htm_core.base.errors import InvalidInput
-from htm_core.rules.text.markdown import LIMIT, chunks, front_matter, plain_chunks
+from htm_core.text.markdown import LIMIT, chunks, front_matter, plain_chunks
 
 BLOCKS = st.sampled_from(
     [

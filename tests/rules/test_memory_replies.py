@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.rules.text.fence import Fence, escape, new_token
-from htm_core.rules.text.memory_replies import is_memory_reply
+from htm_core.text.fence import Fence, escape, new_token
+from htm_core.text.memory_replies import is_memory_reply
 
 
 @given(words=st.text(max_size=60), tag=st.sampled_from(["memory", "profile", "palace", "evidence"]))

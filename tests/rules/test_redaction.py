@@ -14,12 +14,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from htm_core import CollectionItem, Draft, InvalidInput, RedactionError
-from htm_core.rules.redaction.checks import IBAN_LENGTHS, is_card, is_iban, luhn
-from htm_core.rules.redaction.kinds import KINDS
-from htm_core.rules.redaction.pdf_pages import search_pages
-from htm_core.rules.redaction.redactor import Redaction, Redactor, resolve_redactor
-from htm_core.rules.redaction.values import REDACTED, Counted, redact_draft, redact_item
-from htm_core.rules.text.readable import of_pages
+from htm_core.text.readable import of_pages
+from htm_core.text.redaction.checks import IBAN_LENGTHS, is_card, is_iban, luhn
+from htm_core.text.redaction.kinds import KINDS
+from htm_core.text.redaction.pdf_pages import search_pages
+from htm_core.text.redaction.redactor import Redaction, Redactor, resolve_redactor
+from htm_core.text.redaction.values import REDACTED, Counted, redact_draft, redact_item
 
 A, D, H = string.ascii_letters * 4, string.digits * 8, "0123456789abcdef" * 5
 EVERYTHING = Redactor()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.rules.text.singular import singular
+from htm_core.text.singular import singular
 
 PLURALS = {
     "databases": "database", "categories": "category", "boxes": "box", "classes": "class", "matches": "match",

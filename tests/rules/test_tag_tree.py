@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from htm_core.base.errors import InvalidInput
 from htm_core.rules.text.tag_tree import grow
-from htm_core.rules.text.tags import ancestors, closure
+from htm_core.text.tags import ancestors, closure
 
 LEVELS = st.text(alphabet="abz09é東_.+#&-", min_size=1, max_size=5).filter(
     lambda level: any(c.isalnum() for c in level)

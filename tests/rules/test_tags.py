@@ -10,14 +10,7 @@ from hypothesis import strategies as st
 
 from htm_core.base.errors import InvalidInput
 from htm_core.base.limits import MODEL_TAG_LEVELS
-from htm_core.rules.text.tags import (
-    ancestors,
-    closure,
-    from_model,
-    normalize,
-    normalize_all,
-    similarity,
-)
+from htm_core.text.tags import ancestors, closure, from_model, normalize, normalize_all, similarity
 
 LEVELS = st.text(alphabet="abz09é東_.+#-", min_size=1, max_size=6).filter(lambda level: any(c.isalnum() for c in level))
 TAGS = st.lists(LEVELS, min_size=1, max_size=8).map(":".join)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.rules.text.thoughts import is_thought, without_thought_fields, without_thoughts
+from htm_core.text.thoughts import is_thought, without_thought_fields, without_thoughts
 
 SECRET, ANSWER = "zebra pondering", "The boat is blue."
 MARKED = (

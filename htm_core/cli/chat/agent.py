@@ -24,7 +24,7 @@ from ...integration.hit_metadata import KEY
 from ...integration.memory_block import split_blocks
 from ...integration.prompt_block import items_of
 from ...memory import Memory
-from ...rules.text.fence import indented
+from ...text.fence import indented
 from .stand_in import ExtractiveChatModel
 
 SYSTEM = (

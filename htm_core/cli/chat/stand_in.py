@@ -14,7 +14,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from ...integration.memory_block import split_blocks
 from ...integration.prompt_block import MAYBE, items_of
 from ...rules.grounding.questions import only_asks
-from ...rules.text.excerpts import excerpt, shared_words
+from ...text.excerpts import excerpt, shared_words
 
 NAME = "stand-in"
 QUOTED = 3  # sayings in an answer

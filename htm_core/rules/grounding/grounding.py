@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
-from ..text.fence import Fence, escape, indented, new_token, one_line, source
+from ...text.fence import Fence, escape, indented, new_token, one_line, source
 from .detection import Detection
 
 # What one layer answered; "skipped" was not asked, "loaded" is L0, "allowed" is L5.

@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta, tzinfo
 from typing import TypeVar
 
 from ...base.types import ProfileLine
-from ..text.fence import one_line
+from ...text.fence import one_line
 from ..times import short_day
 from .facts import SECTIONS, Stated, key_of
 

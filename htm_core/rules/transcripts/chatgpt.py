@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any
 
 from ...base.errors import InvalidInput
-from ..text.thoughts import is_thought
+from ...text.thoughts import is_thought
 from .chatgpt_marks import as_read
 from .trees import branch, last_leaf
 from .turns import (

@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import Any
 
 from ...base.errors import InvalidInput
-from ..text.file_blocks import FileBlock
-from ..text.thoughts import is_thought
+from ...text.file_blocks import FileBlock
+from ...text.thoughts import is_thought
 from .trees import branch, last_leaf
 from .turns import (
     NOT_TO_BE_REMEMBERED,

@@ -17,7 +17,7 @@ from typing import Any
 
 from ...base.errors import InvalidInput
 from ...base.folding import has_words
-from ..text.thoughts import is_thought
+from ...text.thoughts import is_thought
 from .claude_code_tree import ANSWER, OTHER, PROMPT, QUEUED, TranscriptLine, Tree
 from .turns import (
     TAKEN_BACK,

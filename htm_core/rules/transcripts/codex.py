@@ -18,7 +18,7 @@ from typing import Any
 
 from ...base.errors import InvalidInput
 from ...base.folding import has_words
-from ..text.thoughts import is_thought
+from ...text.thoughts import is_thought
 from .turns import (
     TAKEN_BACK,
     Conversation,

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ...base.errors import InvalidInput
-from ..text.file_blocks import files_in
-from ..text.thoughts import is_thought
+from ...text.file_blocks import files_in
+from ...text.thoughts import is_thought
 from .turns import Skip, Turn, not_understood, role_of, shown
 
 FIELDS = frozenset({"content", "type", "name", "id", "role", "example"})

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ...base.errors import InvalidInput
-from ..text.file_blocks import documents_in, named
-from ..text.thoughts import is_thought
+from ...text.file_blocks import documents_in, named
+from ...text.thoughts import is_thought
 from .turns import Occurrences, Skip, Turn, not_understood, object_field, role_of, shown
 
 FORMAT = "llamaindex"

@@ -15,8 +15,8 @@ from ...base.folding import has_words
 from ...base.storable import legible, storable
 from ...base.types import Attachment, Draft, Source
 from ...base.validation import check_content, check_metadata, check_name
-from ..text.file_blocks import FileBlock, named, source_of_files
-from ..text.thoughts import without_thought_fields, without_thoughts
+from ...text.file_blocks import FileBlock, named, source_of_files
+from ...text.thoughts import without_thought_fields, without_thoughts
 
 ROLES: Mapping[str, str] = {
     "user": "user",

@@ -14,7 +14,7 @@ from ...integration.session_start import known_text
 from ...integration.token_budget import AnswerLine, fill, said_lines, token_counter
 from ...integration.tool_replies import OPENING
 from ...palace import Palace
-from ...rules.text.fence import indented, label, source
+from ...text.fence import indented, label, source
 from . import arguments
 from .shown import SCHEME, said_text, uri_of
 from .tools import fetch

@@ -11,8 +11,8 @@ from ...base.errors import Advice
 from ...integration.origin import TAG, WARNING, mentions_of, origin_of, shown_mention
 from ...integration.prompt_block import Fence, label_of, new_token
 from ...integration.tool_replies import OPENING
-from ...rules.text.excerpts import excerpt
-from ...rules.text.fence import indented, is_slug, label, one_line, source
+from ...text.excerpts import excerpt
+from ...text.fence import indented, is_slug, label, one_line, source
 
 SCHEME = "htm"
 TITLE = 100  # characters

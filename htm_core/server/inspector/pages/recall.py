@@ -15,7 +15,7 @@ from ....base.types import Hit, Mode, Recall, Scope
 from ....integration.overview import hits_block
 from ....integration.token_budget import token_counter
 from ....memory import Memory
-from ....rules.text.tags import normalize_all
+from ....text.tags import normalize_all
 from ...access import require
 from ..fields import Fields
 from ..visit import Visit

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from ...base.types import Attachment, Source
+from ..base.types import Attachment, Source
 from .base64_text import decode_base64
 
 _NAMES = ("filename", "file_name", "title", "name")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 
-from ...base.lazy_pattern import LazyPattern
+from ..base.lazy_pattern import LazyPattern
 
 _CHARACTERS = LazyPattern(r"[A-Za-z0-9+/_-]*={0,2}")
 _FOR_ADDRESSES = str.maketrans("-_", "+/")

@@ -9,8 +9,8 @@ from functools import cache
 from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, Any
 
-from ...base.errors import InvalidInput
-from ...base.limits import MARKDOWN_LINES
+from ..base.errors import InvalidInput
+from ..base.limits import MARKDOWN_LINES
 from . import bounded_yaml
 from .passages import split
 

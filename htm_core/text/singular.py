@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from ...base.folding import words
+from ..base.folding import words
 
 _IRREGULAR = {
     "people": "person", "children": "child", "men": "man", "women": "woman", "mice": "mouse", "geese": "goose",

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from ...base.folding import has_words
-from ..redaction.pdf_pages import redact_pages
-from ..redaction.redactor import Redactor
+from ..base.folding import has_words
 from .markdown import Chunk, chunks, front_matter, plain_chunks
+from .redaction.pdf_pages import redact_pages
+from .redaction.redactor import Redactor
 
 MARKDOWN = frozenset({".md", ".markdown", ".mdown", ".mdx", ".qmd", ".rmd"})
 _MARKDOWN_TYPES = frozenset({"text/markdown", "text/x-markdown"})

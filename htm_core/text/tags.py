@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable
 from unicodedata import category
 
-from ...base.errors import InvalidInput
-from ...base.folding import fold
-from ...base.limits import MODEL_TAG_LEVELS, TAG_LENGTH, TAG_LEVELS, TAGS_PER_MEMORY
+from ..base.errors import InvalidInput
+from ..base.folding import fold
+from ..base.limits import MODEL_TAG_LEVELS, TAG_LENGTH, TAG_LEVELS, TAGS_PER_MEMORY
 from .singular import singular
 
 _LONGEST_WRITTEN = 4 * TAG_LENGTH  # characters before white space is trimmed, which nothing of more is read for

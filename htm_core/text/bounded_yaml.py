@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...base.errors import InvalidInput
-from ...base.limits import YAML_LENGTH, YAML_LEVELS, YAML_VALUES
+from ..base.errors import InvalidInput
+from ..base.limits import YAML_LENGTH, YAML_LEVELS, YAML_VALUES
 
 # What the constructors of YAML's own types raise: a 13th month, a number of too many digits, "!!int" without one.
 _UNREADABLE = (ValueError, LookupError, AttributeError, TypeError, ArithmeticError, AssertionError, RecursionError)

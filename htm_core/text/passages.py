@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from unicodedata import category
 
-from ...base.errors import InvalidInput
-from ...base.folding import fold
+from ..base.errors import InvalidInput
+from ..base.folding import fold
 
 LIMIT = 900
 OVERLAP = 100

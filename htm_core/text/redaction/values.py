@@ -15,8 +15,8 @@ from ...base.errors import InvalidInput
 from ...base.lazy_pattern import LazyPattern
 from ...base.limits import NAME_LENGTH
 from ...base.types import CollectionItem, Draft
-from ..text.base64_text import decode_base64, encode_base64
-from ..text.known_files import is_known_file, is_pdf, may_be_pdf
+from ..base64_text import decode_base64, encode_base64
+from ..known_files import is_known_file, is_pdf, may_be_pdf
 from .kinds import SECRET_NAMES, Kind
 from .pdf_marker import pdf_marker
 from .redactor import MARKER, Redactor, marker
