@@ -39,7 +39,7 @@ ADAPTERS = [path for path in MODULES if "htm_core" not in path.parts]
 # What a module may import: what stands on a lower layer, or beside it. docs/architecture.md says what each holds.
 LAYERS = {
     "base": 0,
-    "text": 1,
+    "text": 1, "timeframes": 1,
     "rules": 51, "samples": 51,
     "models": 52,
     "store": 53,

@@ -10,8 +10,8 @@ from tzlocal import get_localzone
 from ..base.errors import InvalidInput
 from ..base.settings import Settings
 from ..base.types import TimeframeLike, Window
-from ..rules.timeframes.calendar import Calendar
-from ..rules.timeframes.parse import parse
+from ..timeframes.calendar import Calendar
+from ..timeframes.parse import parse
 
 
 def timezone_of(settings: Settings) -> tzinfo:

@@ -18,8 +18,6 @@ from ..base.limits import CALL_BYTES, TAGS_PER_CALL
 from ..base.settings import Settings
 from ..base.trust import check_source, check_trust
 from ..base.types import Draft, TokenCounter, Window
-from ..rules.timeframes.validity import find_validity, read_validity
-from ..rules.times import expiry_of, length_for, one_span
 from ..store.records import Entry, PassageDraft
 from ..text import tags
 from ..text.markdown import Chunk
@@ -28,6 +26,8 @@ from ..text.readable import Readable, is_markdown
 from ..text.redaction.redactor import Redactor
 from ..text.redaction.values import with_markers
 from ..text.thoughts import without_thoughts
+from ..timeframes.times import expiry_of, length_for, one_span
+from ..timeframes.validity import find_validity, read_validity
 from .calendar import calendar_at, windows_at
 from .redaction import redact_draft
 

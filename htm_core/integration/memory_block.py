@@ -14,8 +14,8 @@ from typing import Literal, get_args
 
 from ..base.errors import InvalidInput
 from ..memory import Memory
-from ..rules.times import short_day
 from ..text.fence import TOKEN, Fence
+from ..timeframes.times import short_day
 from .origin import TAG
 
 Inject = Literal["question", "message", "system"]

@@ -18,9 +18,9 @@ from ..operations import overview as operations
 from ..operations.topicless import OverviewQuestion, asked_time, overview_question
 from ..rules.grounding.questions import only_asks
 from ..rules.relevance import CERTAIN
-from ..rules.times import short_day
 from ..text.excerpts import excerpt
 from ..text.fence import Fence, indented, label
+from ..timeframes.times import short_day
 from .choices import Choices
 from .follow_ups import SaidBefore, joined, queries_of
 from .prompt_block import EXCERPT, SHORTEST, TAG, WARNING, Passage, build_block, new_token, note_of, passage_of

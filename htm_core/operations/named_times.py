@@ -10,8 +10,8 @@ from ..base.settings import Signals
 from ..base.types import AppliedTimeframe, Hit, Mode, TimeframeLike, Window
 from ..engine.engine import Engine
 from ..rules.text import query_signals
-from ..rules.timeframes.parse import extract_filter
 from ..store.search import RecallQuery
+from ..timeframes.parse import extract_filter
 from .topicless import names_only_a_time
 
 # The times that a query names hold an answer if a hit from them has at least this relevance.

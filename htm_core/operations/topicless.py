@@ -17,7 +17,7 @@ from ..base.settings import Settings
 from ..base.types import Window
 from ..models import readers
 from ..models.embedders import resolve
-from ..rules.timeframes.parse import extract
+from ..timeframes.parse import extract
 
 if TYPE_CHECKING:
     import numpy as np

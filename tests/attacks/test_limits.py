@@ -16,9 +16,9 @@ from htm_core.base import limits, validation
 from htm_core.base.filters.filters import compile_where
 from htm_core.engine.engine import new_id
 from htm_core.engine.entries import Preparer
-from htm_core.rules.timeframes.parse import parse
 from htm_core.store import tags as store
 from htm_core.text.tags import from_model, normalize, normalize_all
+from htm_core.timeframes.parse import parse
 from htm_langchain import create_remember_tool
 from tests.conftest import Make
 

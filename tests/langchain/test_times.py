@@ -11,7 +11,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
 
 from htm_core import InvalidInput, Memory, Settings, Window
-from htm_core.rules.times import short_day
+from htm_core.timeframes.times import short_day
 from htm_langchain import HTMMemoryMiddleware, HTMRetriever, create_recall_tool
 from tests.conftest import SETTINGS, Make
 from tests.langchain.models import scripted, texts

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from htm_core import timeframes
 from htm_core.base.errors import InvalidInput
 from htm_core.base.types import Window
-from htm_core.rules import timeframes
-from htm_core.rules.timeframes.calendar import Calendar
-from htm_core.rules.timeframes.parse import extract, parse
-from htm_core.rules.timeframes.phrases import AFTER, BEFORE, PREPOSITIONS, SINCE, TO, UNTIL
-from htm_core.rules.timeframes.sentences import (
+from htm_core.timeframes.calendar import Calendar
+from htm_core.timeframes.parse import extract, parse
+from htm_core.timeframes.phrases import AFTER, BEFORE, PREPOSITIONS, SINCE, TO, UNTIL
+from htm_core.timeframes.sentences import (
     ANCHORS,
     CONNECTORS,
     PLACES,
@@ -29,7 +29,7 @@ from htm_core.rules.timeframes.sentences import (
     read_words,
     times_at,
 )
-from htm_core.rules.timeframes.words import MONTH_NAMES, NUMBERS, PARTS, SEASONS, UNITS, WEEKDAYS, tokens
+from htm_core.timeframes.words import MONTH_NAMES, NUMBERS, PARTS, SEASONS, UNITS, WEEKDAYS, tokens
 
 BERLIN, NEW_YORK, KOLKATA = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York"), ZoneInfo("Asia/Kolkata")
 LAST_MINUTE = datetime(2026, 11, 20, 23, 58)  # a Friday

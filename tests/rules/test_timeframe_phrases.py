@@ -9,7 +9,7 @@ import pytest
 
 from htm_core.base.errors import InvalidInput
 from htm_core.base.types import Window
-from htm_core.rules.timeframes.parse import parse
+from htm_core.timeframes.parse import parse
 
 NOW = datetime(2026, 11, 18, 14, 30, tzinfo=UTC)  # a Wednesday
 LIST = Path(__file__).parents[1] / "fixtures" / "timeframes.tsv"

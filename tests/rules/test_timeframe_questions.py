@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from htm_core import InvalidInput, Window
-from htm_core.rules.timeframes.parse import extract_filter, parse
+from htm_core.timeframes.parse import extract_filter, parse
 
 NOW = datetime(2026, 11, 18, 14, 30, tzinfo=UTC)  # a Wednesday
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.rules.timeframes.calendar import Calendar
-from htm_core.rules.timeframes.validity import find_validity, read_validity
+from htm_core.timeframes.calendar import Calendar
+from htm_core.timeframes.validity import find_validity, read_validity
 
 NOW = datetime(2026, 11, 25, 10, tzinfo=UTC)  # a Wednesday
 CALENDAR = Calendar(now=NOW, zone=UTC)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ...base.types import Window
+from ..base.types import Window
 from .calendar import Calendar
 from .counted import STEPS
 from .cursor import Cursor

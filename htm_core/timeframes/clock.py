@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 
-from ...base.types import Window
+from ..base.types import Window
 from .calendar import Calendar, Duration
 from .cursor import Cursor, ParsedTime, first_fitting
 from .words import NUMBERS

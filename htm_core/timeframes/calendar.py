@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Literal, Protocol
 
-from ...base.types import Window
+from ..base.types import Window
 
 WeekStart = Literal["monday", "sunday"]
 Unit = Literal["second", "minute", "hour", "day", "week", "weekend", "month", "quarter", "year", "decade"]

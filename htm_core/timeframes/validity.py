@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...base.types import Window
+from ..base.types import Window
 from .calendar import CLOCK, ONE_DAY, Calendar, Cycle, Duration, Feast, Weekly, Yearly, earliest_from, latest_begun
 from .cursor import Cursor, ParsedTime, first_day, first_fitting, whole_days
 from .lengths import length

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import cast
 
-from ...base.types import Window
+from ..base.types import Window
 from .calendar import (
     CLOCK,
     INSTANT,

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from ..base.errors import InvalidInput
 from ..base.types import TimeframeLike, Window
 from ..base.validation import check_time
-from .timeframes.dates import month_name
+from .dates import month_name
 
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...base.types import Window
+from ..base.types import Window
 from .calendar import CLOCK, INSTANT, Calendar
 from .cursor import Cursor
 from .phrases import phrase

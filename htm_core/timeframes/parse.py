@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, tzinfo
 
-from ...base.errors import InvalidInput
-from ...base.limits import TIMEFRAME_LENGTH, TIMEFRAMES
-from ...base.types import TimeframeLike, Window
+from ..base.errors import InvalidInput
+from ..base.limits import TIMEFRAME_LENGTH, TIMEFRAMES
+from ..base.types import TimeframeLike, Window
 from .calendar import ONE_DAY, Calendar, Days, WeekStart
 from .cursor import Cursor
 from .phrases import phrase

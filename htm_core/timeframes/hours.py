@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...base.types import Window
+from ..base.types import Window
 from .calendar import INSTANT, ONE_DAY
 from .clock import AROUND, WHOLE_DAY, DayPart, Hour, around_hour, day_part, hour
 from .cursor import Cursor, ParsedTime, first_fitting

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from ...base.errors import InvalidInput
+from ..base.errors import InvalidInput
 from .calendar import ONE_DAY, Days, Yearly, latest_begun
 from .cursor import NEVER, Cursor, ParsedTime, first_fitting, whole_days
 

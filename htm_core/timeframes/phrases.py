@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...base.errors import InvalidInput
-from ...base.types import Window
+from ..base.errors import InvalidInput
+from ..base.types import Window
 from .calendar import CLOCK, INSTANT, ONE_DAY, Yearly, earliest_from, latest_begun
 from .counted import rolling_window
 from .cursor import Cursor, ParsedTime, first_day, first_fitting, whole_days

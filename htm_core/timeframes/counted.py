@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from ...base.types import Window
+from ..base.types import Window
 from .calendar import (
     CLOCK,
     INSTANT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from ...base.errors import InvalidInput
+from ..base.errors import InvalidInput
 from .calendar import ONE_DAY, Cycle, Days, Feast, Monthly, WeekdayOfMonth, Weekly, Yearly, latest_begun
 from .cursor import NEVER, Cursor, ParsedTime, first_day, first_fitting, whole_days
 from .iso import iso

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from functools import cache
 from typing import TypeVar
 
-from ...base.types import Window
+from ..base.types import Window
 from .calendar import Calendar, Cycle, Days, Unit
 from .words import ORDINALS, UNITS, Kind, Token
 
