@@ -40,8 +40,8 @@ ADAPTERS = [path for path in MODULES if "htm_core" not in path.parts]
 LAYERS = {
     "base": 0,
     "text": 1, "timeframes": 1,
+    "models": 2,
     "rules": 51, "samples": 51,
-    "models": 52,
     "store": 53,
     "engine": 54,
     "collections": 55, "groups": 55, "handles": 55, "jobs": 55, "operations": 55, "runtime": 55,
