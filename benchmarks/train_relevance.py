@@ -1,4 +1,4 @@
-"""Fit the weights of relevance (htm_core/rules/relevance.py), and print how reliable it is.
+"""Fit the weights of relevance (htm_core/reading/relevance.py), and print how reliable it is.
 
     python -m benchmarks.train_relevance --longmemeval PATH [--locomo PATH] [--cache FILE]
 
@@ -23,7 +23,7 @@ from benchmarks.retrieval import home
 from benchmarks.retrieval_measures import auc
 from benchmarks.retrieval_systems import CachedEmbedder
 from htm_core.base.types import Match
-from htm_core.rules.relevance import features, relevance
+from htm_core.reading.relevance import features, relevance
 
 Floats = NDArray[np.float64]
 

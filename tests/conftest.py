@@ -28,9 +28,9 @@ from htm_core import HTMError, Memory, ModelError, Settings, shutdown
 from htm_core.base import time_limit
 from htm_core.integration import deadline
 from htm_core.jobs.clients import Clients
-from htm_core.models import readers
 from htm_core.models.minilm import weights
 from htm_core.models.minilm.model import MiniLM
+from htm_core.reading import readers
 from htm_core.runtime import process
 from htm_core.runtime.process import Runtime, runtime
 from htm_core.store.database import Database

@@ -41,6 +41,7 @@ LAYERS = {
     "base": 0,
     "text": 1, "timeframes": 1,
     "models": 2,
+    "reading": 3,
     "rules": 51, "samples": 51,
     "store": 53,
     "engine": 54,

@@ -36,12 +36,12 @@ from htm_core.models.expanders import resolve_expander
 from htm_core.models.judges import DatedSaying, resolve_judge
 from htm_core.models.keywords import KeywordTagger
 from htm_core.models.propositioners import resolve_propositioner
-from htm_core.models.readers import embedded_reader
 from htm_core.models.rerankers import resolve_reranker
 from htm_core.models.summarizers import resolve_summarizer
 from htm_core.models.taggers import CheckedTagger, resolve_tagger
 from htm_core.palace.contradiction import ChatJudge, by_rules
 from htm_core.palace.reader import ChatReader, read
+from htm_core.reading.readers import embedded_reader
 
 from .__main__ import interval
 from .cases import rows

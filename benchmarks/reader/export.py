@@ -21,9 +21,9 @@ from torch import Tensor, nn
 
 from benchmarks.reader.model import VOCABULARY, WIDTH, WORD_VECTORS, Reader, batch
 from htm_core.models.minilm.model import session
-from htm_core.models.minilm.reader import LONGEST, Pairs, shown
 from htm_core.models.minilm.safetensors import Tensors
 from htm_core.models.minilm.weights import MATRICES, obtain
+from htm_core.reading.reader import LONGEST, Pairs, shown
 
 ASKED, SAID = "Where do I live?", ("We moved to Bristol.", "In the spring we moved to Bristol, all five of us.")
 

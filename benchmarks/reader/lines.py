@@ -26,8 +26,8 @@ from benchmarks.reader.lists import HERE
 from benchmarks.reader.model import Reader, by_length
 from benchmarks.reader.train import read, sayings
 from benchmarks.supersession import worlds
-from htm_core.models.minilm.reader import FIRST_KIND, KINDS, REPLACES, Pairs, Tokens
 from htm_core.models.minilm.weights import obtain
+from htm_core.reading.reader import FIRST_KIND, KINDS, REPLACES, Pairs, Tokens
 from htm_core.rules.profile.facts import KINDS as PROFILE
 
 OTHERS = 6_000  # compared pairs at most of which nothing is replaced

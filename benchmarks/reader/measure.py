@@ -1,7 +1,7 @@
 """The reader beside recall as it is, on the same candidates: `python -m benchmarks.reader.measure FOLDER`.
 
-The first hits of each question are read by FOLDER/NAME.onnx, and ordered as `htm_core.rules.reading` does. Everything printed is of
-authors and sets that the reader was not trained on. `--fit` prints the constants of `htm_core.rules.reading` that are best on
+The first hits of each question are read by FOLDER/NAME.onnx, and ordered as `htm_core.reading.logits` does. Everything printed is of
+authors and sets that the reader was not trained on. `--fit` prints the constants of `htm_core.reading.logits` that are best on
 `FITTED_ON`, which the reader has not seen either; what is printed of these two sets is then no longer of unseen ones. Intervals are
 of 95 %, by question.
 """
@@ -27,11 +27,11 @@ from benchmarks.reader.model import of_hit
 from benchmarks.reader.train import is_held_out
 from benchmarks.retrieval_measures import auc, interval
 from benchmarks.supersession.worlds import HERE as SUPERSESSION
-from htm_core.models.minilm.reader import FILE, KINDS, REPLACES, STATES, Reader
 from htm_core.models.minilm.weights import obtain
-from htm_core.rules import reading
+from htm_core.reading import logits as reading
+from htm_core.reading.reader import FILE, KINDS, REPLACES, STATES, Reader
+from htm_core.reading.relevance import CERTAIN
 from htm_core.rules.profile.facts import KINDS as PROFILE
-from htm_core.rules.relevance import CERTAIN
 
 FITTED_ON = ("dialogues-unseen", "near-unseen")
 WEIGHTS = (0.0, 4.0, 8.0, 12.0, 16.0, 20.0, 30.0, 50.0)

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from htm_core.models.minilm.reader import OUTPUTS, Tokens, filled_up, shown
 from htm_core.models.minilm.safetensors import Tensors
 from htm_core.models.minilm.weights import MATRICES, obtain
+from htm_core.reading.reader import OUTPUTS, Tokens, filled_up, shown
 
 WIDTH, HEADS, HIDDEN, VOCABULARY, POSITIONS = 384, 12, 1536, 30522, 512
 # Of the base's six: before any training the first hit is right for 0.55 of 75 questions with these, for 0.33 with its lowest four.

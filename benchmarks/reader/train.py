@@ -25,8 +25,8 @@ from benchmarks import recalled
 from benchmarks.reader.lists import HERE, sets
 from benchmarks.reader.model import LAYERS, Reader, by_length, fresh, of_hit
 from benchmarks.supersession.worlds import HERE as SUPERSESSION
-from htm_core.models.minilm.reader import ANSWERS, FIRST_KIND, KINDS, REPLACES, STATES, Pairs
 from htm_core.models.minilm.weights import obtain
+from htm_core.reading.reader import ANSWERS, FIRST_KIND, KINDS, REPLACES, STATES, Pairs
 
 RIGHT, WRONG = 3, 5  # candidates of a question in a step, at most
 NEAREST = 12  # of the best wrong candidates most are taken

@@ -30,7 +30,7 @@ from benchmarks.shares import wilson
 from htm_core import Memory, Settings, shutdown
 from htm_core.models.minilm import weights
 from htm_core.models.minilm.model import MiniLM
-from htm_core.models.readers import embedded_reader
+from htm_core.reading.readers import embedded_reader
 
 HERE = Path(__file__).parent
 FILES = {"development": HERE / "worlds-development.txt", "held-out": HERE / "worlds-held-out.txt"}

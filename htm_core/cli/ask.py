@@ -8,7 +8,7 @@ import typer
 
 from ..base.errors import NotFound
 from ..base.types import Context
-from ..models.readers import reads_prompts
+from ..reading.readers import reads_prompts
 from .answers import BUDGET, AnsweredQuestion, show_answer
 from .exit_codes import NOTHING_FOUND
 from .json_output import print_json

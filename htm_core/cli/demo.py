@@ -18,7 +18,7 @@ from ..base.settings import home
 from ..base.types import Context, Eviction, Recall, Stats
 from ..integration.overview import hits_block
 from ..memory import Memory
-from ..models.readers import reads_prompts
+from ..reading.readers import reads_prompts
 from ..rules.transcripts.read import read
 from ..samples import Question, conversation, questions
 from .answers import BUDGET, AnsweredQuestion, show_answer

@@ -7,7 +7,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from ..base.types import ProfileSource
-from ..models.readers import EmbeddedReader, embedded_reader
+from ..reading.readers import EmbeddedReader, embedded_reader
 from ..rules.profile import facts
 from ..rules.profile.facts import Fact, Stated
 from ..store.tidying import OwnWord

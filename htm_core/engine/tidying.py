@@ -17,7 +17,7 @@ from uuid import UUID
 
 from ..base.errors import ModelError
 from ..base.types import Summary, TidyKind
-from ..models import readers
+from ..reading import readers
 from ..rules.profile import facts as profile_facts
 from ..rules.profile.facts import Fact, Stated
 from ..rules.summaries.extract import Spoken, line_of, most_telling

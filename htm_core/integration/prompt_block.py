@@ -14,7 +14,7 @@ from datetime import date, datetime
 from functools import lru_cache, partial
 
 from ..base.types import Hit, SaidWhen, Supersession
-from ..rules.relevance import CERTAIN
+from ..reading.relevance import CERTAIN
 from ..text.excerpts import excerpt, shared_words
 from ..text.fence import Fence as Fence  # the adapters have it from here
 from ..text.fence import indented, label, one_line

@@ -10,7 +10,7 @@ from dataclasses import replace
 from ..base.types import Hit, Recall, Scope
 from ..memory import Memory
 from ..operations.recall import messages_before
-from ..rules.grounding.questions import SENTENCE, only_asks
+from ..reading.questions import SENTENCE, only_asks
 from .origin import said_by
 
 SHORT = 8  # words: a longer message mostly says what it is about

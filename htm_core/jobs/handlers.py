@@ -20,8 +20,8 @@ from ..base.types import Draft, TokenCounter
 from ..engine.engine import new_id
 from ..engine.entries import Preparer
 from ..engine.fresh_nodes import FreshNodes
-from ..models import readers
 from ..models.embedders import CheckedEmbedder
+from ..reading import readers
 from ..store import indexes, jobs, nodes, relations, search, supersession, tags, write
 from ..store.database import Connection, Database
 from ..store.jobs import ClaimedJob, MissingText

@@ -10,7 +10,7 @@ from typing import get_args
 
 from ..base.types import TidyKind
 from ..engine import tidying as steps
-from ..models import readers
+from ..reading import readers
 from ..store import jobs, tidying
 from ..store.database import Connection, Database
 from ..store.jobs import ClaimedJob

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..base.types import Hit
 from ..engine.engine import Engine
-from ..rules.grounding.questions import only_asks
+from ..reading.questions import only_asks
 from ..store.search import RecallQuery
 
 KEPT = 0.3  # of the score of a hit that only asks

@@ -11,8 +11,8 @@ from ..base.errors import ModelError
 from ..base.trust import MOST_TRUSTED, is_trusted_speaker
 from ..base.types import Hit, Mention, ProfileLine, Recall, Window
 from ..engine.engine import Engine
-from ..models import readers
-from ..rules.grounding.questions import FIRST, only_asks
+from ..reading import readers
+from ..reading.questions import FIRST, only_asks
 from ..rules.summaries.extract import Spoken, by_worth
 from ..store import mentions, nodes
 from ..store.database import Connection

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..base.types import Hit, Match
-from ..rules.relevance import relevance
+from ..reading.relevance import relevance
 from ..rules.scoring import ScoringQuery, best_candidates, nearness
 from ..rules.text.spelling import Similar
 from ..store import candidates, search

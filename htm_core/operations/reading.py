@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from ..base.types import Hit, Recall, SaidWhen
 from ..engine.engine import Engine
-from ..models.readers import embedded_reader
-from ..rules import reading
-from ..rules.text.present_questions import asks_the_present
+from ..reading import logits as reading
+from ..reading.present_questions import asks_the_present
+from ..reading.readers import embedded_reader
 from ..store.search import RecallQuery
 from .moved_hits import moved
 from .reranking import in_order_of

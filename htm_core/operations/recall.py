@@ -21,7 +21,7 @@ from ..base.settings import Signals
 from ..base.trust import check_sources, check_trust
 from ..base.types import Hit, Mention, Mode, Recall, Scope, Source, TimeframeLike
 from ..engine.engine import Engine
-from ..rules.reading import READ
+from ..reading.logits import READ
 from ..rules.text.asked import asked_in, ends_of
 from ..store import nodes
 from ..store.search import Filters, RecallQuery, preceding

@@ -18,7 +18,7 @@ from ..base.errors import DimensionMismatch
 from ..base.limits import RESULTS
 from ..base.types import Hit, Recall, Timings
 from ..engine.engine import Engine
-from ..rules.relevance import CERTAIN
+from ..reading.relevance import CERTAIN
 from ..rules.text import query_signals, spelling
 from ..rules.text.near_duplicates import copies
 from ..store.search import RecallQuery

@@ -13,7 +13,7 @@ from ..base.errors import InvalidInput, NotFound
 from ..base.types import Merge, Profile, ProfileLine, SummarizerLike, Summary, Tidied, TidyKind
 from ..engine import tidying as steps
 from ..engine.engine import Engine
-from ..models import readers
+from ..reading import readers
 from ..rules.profile.facts import Stated
 from ..rules.profile.profile import lines_of, profile_text
 from ..store import tidying

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 from ..base.errors import ModelError
 from ..base.settings import Settings
 from ..base.types import Window
-from ..models import readers
 from ..models.embedders import resolve
+from ..reading import readers
 from ..timeframes.parse import extract
 
 if TYPE_CHECKING:

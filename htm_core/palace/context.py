@@ -17,9 +17,9 @@ from ..base.places import Placed, PlaceKind, check_place_name, note_owner
 from ..base.types import Draft, Hit
 from ..engine.engine import Engine
 from ..memory import Memory
-from ..models import readers
 from ..operations import recall
-from ..rules import reading
+from ..reading import logits as reading
+from ..reading import readers
 from ..runtime import process
 from ..store import forgetting, places
 from ..store.database import Connection

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..base.errors import ModelError
-from ..models import readers
+from ..reading import readers
 from ..rules.grounding.detection import Detection, detection
 
 

@@ -11,7 +11,7 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from ..base.types import Node
-from ..rules.relevance import FITTED_ON
+from ..reading.relevance import FITTED_ON
 from .connection import HalfVector, Reader
 from .database import Connection, Row
 from .queries import load

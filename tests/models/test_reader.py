@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from htm_core.models.minilm import reader, weights
-from htm_core.models.minilm.reader import OUTPUTS, Reader
+from htm_core.models.minilm import weights
+from htm_core.reading import reader
+from htm_core.reading.reader import OUTPUTS, Reader
 
 QUESTION = "Where do I live?"
 PASSAGES = ("user: I moved to Bristol.", "user: The soup was cold.", "user: I like cycling.")

@@ -11,8 +11,8 @@ import pytest
 
 from htm_core import InvalidInput
 from htm_core.base.errors import ModelError
-from htm_core.models.readers import EmbeddedReader
 from htm_core.palace import MISS, ChatReader, Enforcer, Grounding, Palace
+from htm_core.reading.readers import EmbeddedReader
 from tests.palace.conftest import Build, Clock
 from tests.stand_ins import HashEmbedder, StandInChat
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from htm_core.base.types import Match
-from htm_core.rules.relevance import CERTAIN, relevance
+from htm_core.reading.relevance import CERTAIN, relevance
 
 SHARES = st.floats(0, 1)
 

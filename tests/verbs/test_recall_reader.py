@@ -11,9 +11,9 @@ import pytest
 
 from htm_core import Draft, InvalidInput, Memory
 from htm_core.base.errors import ModelError
-from htm_core.models import readers
 from htm_core.models.minilm import weights
-from htm_core.models.minilm.reader import OUTPUTS
+from htm_core.reading import readers
+from htm_core.reading.reader import OUTPUTS
 from tests.conftest import SETTINGS, Make
 
 BEGIN = datetime(2026, 1, 5, 9, tzinfo=UTC)

@@ -13,7 +13,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 
 from ...integration.memory_block import split_blocks
 from ...integration.prompt_block import MAYBE, items_of
-from ...rules.grounding.questions import only_asks
+from ...reading.questions import only_asks
 from ...text.excerpts import excerpt, shared_words
 
 NAME = "stand-in"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ..base.trust import MOST_TRUSTED, is_trusted_speaker
 from ..base.types import Hit
-from .grounding.questions import only_asks
+from .questions import only_asks
 
 READ = 20  # hits that are read
 SCORE_WEIGHT = 16.0  # of the search's score beside the logit

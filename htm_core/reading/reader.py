@@ -17,10 +17,10 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..stopping import native_parts
-from .model import readable, session, tokenizer
-from .safetensors import Tensors
-from .weights import MATRICES, WORDS
+from ..models.minilm.model import readable, session, tokenizer
+from ..models.minilm.safetensors import Tensors
+from ..models.minilm.weights import MATRICES, WORDS
+from ..models.stopping import native_parts
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 # Of a pair: its tokens, and the part of each: 0 the question, 1 the passage.

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from ..base import time_limit
 from ..base.errors import ModelError
 from ..base.fork import renewed_after_fork
-from .lazy import LazyModel
+from ..models.lazy import LazyModel
 
 if TYPE_CHECKING:
-    from .minilm.reader import Floats, Reader
+    from .reader import Floats, Reader
 
 READABLE = 0.5  # share of a question's letters from which on the reader says anything
 MEANWHILE = "Until then hits keep the order of the search"
@@ -54,7 +54,7 @@ class EmbeddedReader:
         """
         if self.readable(question) < READABLE:
             return None
-        from .minilm.reader import STATES, shown  # brings onnxruntime, which is here where the model could be loaded
+        from .reader import STATES, shown  # brings onnxruntime, which is here where the model could be loaded
 
         logits: list[float] = self.questions(question, [shown(*passage) for passage in passages], seconds=seconds)[
             :, STATES
@@ -73,7 +73,7 @@ class EmbeddedReader:
 
         Raises `ModelError` when the model cannot be loaded.
         """
-        from .minilm.reader import REPLACES
+        from .reader import REPLACES
 
         logits = self._model.call(lambda reader: reader.messages(pairs))
         return [_probability(logit) for logit in logits[:, REPLACES].tolist()]
@@ -83,7 +83,7 @@ class EmbeddedReader:
 
         Raises `ModelError` when the model cannot be loaded.
         """
-        from .minilm.reader import KINDS
+        from .reader import KINDS
 
         logits = self._model.call(lambda reader: reader.kinds(texts)).tolist()
         return [dict(zip(KINDS, map(_probability, of), strict=True)) for of in logits]
@@ -112,7 +112,8 @@ def embedded_reader() -> EmbeddedReader:
 def is_here() -> bool:
     """True if the reader and the files of the embedded model are on this machine."""
     try:
-        from .minilm import reader, weights
+        from ..models.minilm import weights
+        from . import reader
     except ImportError:
         return False
     return reader.FILE.exists() and weights.find() is not None
@@ -124,8 +125,8 @@ def _unloaded() -> LazyModel[Reader]:
 
 def _load() -> Reader:
     try:
-        from .minilm import weights
-        from .minilm.reader import Reader
+        from ..models.minilm import weights
+        from .reader import Reader
     except ImportError as error:
         raise ModelError(
             f"the reader needs numpy, onnxruntime and tokenizers, and {error.name} is not installed: "
