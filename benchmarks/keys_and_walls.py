@@ -16,7 +16,7 @@ from typing import Any
 import psycopg
 
 from htm_core.base.identity import moment_id, node_id
-from htm_core.store.embedded.server import release, start
+from htm_core.embedded.server import release, start
 
 ROWS, BATCH, CALLS = 100_000, 1_000, 60
 TABLES = """

@@ -18,7 +18,7 @@ from typing import Any
 
 import psycopg
 
-from htm_core.store.embedded.server import release, start
+from htm_core.embedded.server import release, start
 
 WORDS = 20_000
 CALLS = 150

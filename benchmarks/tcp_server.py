@@ -15,8 +15,8 @@ from pathlib import Path
 
 import psycopg
 
-from htm_core.store.embedded.account import Account, account_for_root, myself
-from htm_core.store.embedded.binaries import binaries
+from htm_core.embedded.account import Account, account_for_root, myself
+from htm_core.embedded.binaries import binaries
 
 HOST = "127.0.0.1"
 SECONDS = 60.0

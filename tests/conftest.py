@@ -26,6 +26,7 @@ from psycopg.conninfo import make_conninfo
 
 from htm_core import HTMError, Memory, ModelError, Settings, shutdown
 from htm_core.base import time_limit
+from htm_core.embedded.server import release, start
 from htm_core.integration import deadline
 from htm_core.jobs.clients import Clients
 from htm_core.models.minilm import weights
@@ -34,7 +35,6 @@ from htm_core.reading import readers
 from htm_core.runtime import process
 from htm_core.runtime.process import Runtime, runtime
 from htm_core.store.database import Database
-from htm_core.store.embedded.server import release, start
 from htm_core.store.jobs import Lane
 from tests.crash_safety import set_crash_safety
 from tests.stand_ins import HashEmbedder

@@ -40,7 +40,7 @@ ADAPTERS = [path for path in MODULES if "htm_core" not in path.parts]
 LAYERS = {
     "base": 0,
     "text": 1, "timeframes": 1,
-    "models": 2,
+    "embedded": 2, "models": 2,
     "reading": 3,
     "rules": 51, "samples": 51,
     "store": 53,

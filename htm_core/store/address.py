@@ -17,9 +17,9 @@ from pydantic import SecretStr
 from ..base import time_limit
 from ..base.fork import renewed_after_fork
 from ..base.settings import Settings
+from ..embedded import server
 from . import citus
 from .connection import AnswerOverdue, Connection, NoAnswer, connect
-from .embedded import server
 
 _log = logging.getLogger("htm.database")
 T = TypeVar("T")

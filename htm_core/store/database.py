@@ -22,10 +22,10 @@ from ..base import time_limit
 from ..base.errors import InvalidInput
 from ..base.fork import renewed_after_fork
 from ..base.settings import Settings, as_secret
+from ..embedded import server
 from . import citus
 from .address import Address
 from .connection import Connection, Row, merged, readable
-from .embedded import server
 from .errors import translated
 from .growth import Growth
 from .installation import Installation

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from htm_core import Memory, anonymous
+from htm_core.embedded.recovery import remove_unreadable_pid
+from htm_core.embedded.watchdog import DATA
 from htm_core.models.minilm import weights
 from htm_core.palace import Enforcer, Palace
-from htm_core.store.embedded.recovery import remove_unreadable_pid
-from htm_core.store.embedded.watchdog import DATA
 from tests.conftest import Make
 
 FACT = "The visitor's locker code is 4711."

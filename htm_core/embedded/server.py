@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...base.errors import DatabaseUnavailable, InvalidInput
+from ..base.errors import DatabaseUnavailable, InvalidInput
 from . import watchdog
 from .account import ALTERNATIVE
 from .binaries import binaries

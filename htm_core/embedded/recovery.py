@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from ...base.errors import DatabaseUnavailable
+from ..base.errors import DatabaseUnavailable
 from .binaries import MISSING_EXTRA
 from .directories import Directories
 from .watchdog import running_pid

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...base.errors import DatabaseUnavailable, InvalidInput
+from ..base.errors import DatabaseUnavailable, InvalidInput
 from .account import ALTERNATIVE, Account, account_for_root, myself, owner_name
 from .watchdog import DATA, PORT, READY, probe
 

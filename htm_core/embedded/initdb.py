@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from ...base.errors import DatabaseUnavailable, InvalidInput
+from ..base.errors import DatabaseUnavailable, InvalidInput
 from .directories import Directories
 
 SUPERUSER = "htm_root"

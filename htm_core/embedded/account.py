@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...base.errors import DatabaseUnavailable
+from ..base.errors import DatabaseUnavailable
 from .subprocess import Result, run
 
 if sys.platform != "win32":

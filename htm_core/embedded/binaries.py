@@ -7,7 +7,7 @@ import os
 import shutil
 from pathlib import Path
 
-from ...base.errors import DatabaseUnavailable
+from ..base.errors import DatabaseUnavailable
 from .account import ALTERNATIVE, Account
 from .directories import OUTSIDE_HOME, make_outside_home
 from .locks import locked
