@@ -34,7 +34,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from htm_core import Memory, Settings, shutdown
-from htm_core.store.migrate import migrate
+from htm_core.db.migrate import migrate
 from tests.servers import programs
 from tests.servers.authority import authority
 from tests.servers.citus_cluster import SETTINGS, CitusCluster

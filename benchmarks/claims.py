@@ -30,12 +30,12 @@ from rich.console import Console
 from rich.table import Table
 
 from htm_core import Settings, shutdown
+from htm_core.db import jobs
+from htm_core.db.connection import Connection
+from htm_core.db.database import Database
+from htm_core.db.queries import load
 from htm_core.jobs.turns import Turns
 from htm_core.runtime.process import runtime
-from htm_core.store import jobs
-from htm_core.store.connection import Connection
-from htm_core.store.database import Database
-from htm_core.store.queries import load
 
 LANE = ("embed", "bench")
 BATCH = 64  # jobs of a claim, as a worker's first
@@ -176,9 +176,9 @@ def _explained(database: Database, form: str) -> str:
     }  # fmt: skip
     with database.transaction("", role="htm_worker") as connection:
         with connection.transaction(force_rollback=True):
-            connection.execute(load("store/jobs")["claim"], values)  # a session's first one plans its statements
+            connection.execute(load("db/jobs")["claim"], values)  # a session's first one plans its statements
         rows = connection.execute(
-            f"explain (analyze, buffers, format {form}) " + load("store/jobs")["claim"], values
+            f"explain (analyze, buffers, format {form}) " + load("db/jobs")["claim"], values
         ).fetchall()
         connection.rollback()
     lines = [row["QUERY PLAN"] for row in rows]

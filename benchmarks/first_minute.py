@@ -29,9 +29,9 @@ from rich.console import Console
 from rich.table import Table
 
 from htm_core import Memory, Settings, shutdown
+from htm_core.db.database import Database
 from htm_core.models.embedders import resolve
 from htm_core.models.minilm import weights
-from htm_core.store.database import Database
 
 SAMPLE = Path(__file__).resolve().parents[1] / "htm_core/samples/conversation.jsonl"
 PARAPHRASES = Path(__file__).with_name("paraphrases.jsonl")

@@ -34,7 +34,7 @@ from benchmarks.tcp_server import temporary_server
 from htm_core import Mode, shutdown
 
 WARM_UP, INTERVAL = 100, 0.001
-WAIT = "_await_batch"  # the function of htm_core/store/connection.py in which this process waits for an answer
+WAIT = "_await_batch"  # the function of htm_core/db/connection.py in which this process waits for an answer
 # Which function of the server calls which; one that is not here is called by what the client calls.
 CALLED_BY = {
     "filtered_nodes": "plan_search", "nearest_in_index": "vector_search", "filtered_in_index": "vector_search",

@@ -45,11 +45,12 @@ from benchmarks.corpus import Corpus, RandomEmbedder
 from benchmarks.growth_model import Costs, Machines, Plan, Use, plan, waiting_ms
 from benchmarks.sizes import BYTES
 from htm_core import Draft, Memory, Settings, shutdown
+from htm_core.db import indexes
+from htm_core.db.database import Database
+from htm_core.db.owner_claims import EVERYBODY
 from htm_core.engine import working_sets
 from htm_core.runtime.process import runtime
-from htm_core.store import indexes, search
-from htm_core.store.database import Database
-from htm_core.store.owner_claims import EVERYBODY
+from htm_core.store import search
 from tests.servers.cluster import ADMIN
 
 USERS = (1e4, 1e5, 1e6, 1e7, 1e8)

@@ -24,9 +24,9 @@ from rich.table import Table
 
 from benchmarks.corpus import START, Corpus, RandomEmbedder
 from htm_core import Draft, Memory, Settings, Signals, Window, shutdown
+from htm_core.db import indexes
+from htm_core.db.connection import HalfVector
 from htm_core.runtime.process import runtime
-from htm_core.store import indexes
-from htm_core.store.connection import HalfVector
 
 BATCH = 1_000
 TENANT = "bench"

@@ -16,8 +16,8 @@ import numpy as np
 import psycopg
 
 from htm_core import Draft, Memory, Mode, Settings
+from htm_core.db import indexes
 from htm_core.runtime.process import runtime
-from htm_core.store import indexes
 
 DIMENSION = 384
 LIMIT = 10

@@ -21,7 +21,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from htm_core import Memory, Settings, shutdown
-from htm_core.store import replicas
+from htm_core.db.cluster import replicas
 from tests.servers import programs
 from tests.servers.authority import authority
 from tests.servers.cluster import Cluster

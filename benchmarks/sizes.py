@@ -32,10 +32,11 @@ from rich.table import Table
 
 from benchmarks.corpus import Corpus, RandomEmbedder
 from htm_core import Draft, Memory, Mode, Settings, shutdown
+from htm_core.db import indexes
+from htm_core.db.owner_claims import EVERYBODY
+from htm_core.db.partitions import partition
 from htm_core.runtime.process import runtime
-from htm_core.store import indexes, search
-from htm_core.store.owner_claims import EVERYBODY
-from htm_core.store.partitions import partition
+from htm_core.store import search
 
 SHAPES = ("one", "small", "zipf")
 SMALL = 100  # nodes of a small tenant

@@ -10,7 +10,7 @@ import statistics
 import time
 
 from htm_core import Memory, Settings
-from htm_core.engine.verbs import verbs
+from htm_core.db.verbs import verbs
 
 
 def set_providers() -> None:

@@ -33,12 +33,12 @@ from benchmarks.retrieval_sets import DOCUMENT, TURN, Case
 from benchmarks.retrieval_systems import CachedEmbedder, CaseMemory
 from htm_core import shutdown
 from htm_core.base.limits import RESULTS
+from htm_core.db.connection import Reader
 from htm_core.operations import ranked_search
 from htm_core.rules.ranking import WEIGHTS
 from htm_core.rules.scoring import Candidates, Scored, ScoringQuery, best_candidates
 from htm_core.store import candidates
 from htm_core.store.candidates import FoundCandidates
-from htm_core.store.connection import Reader
 from htm_core.store.search import RecallQuery
 
 COLUMNS = ("score", *WEIGHTS)

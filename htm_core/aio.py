@@ -12,7 +12,7 @@ from .base import time_limit
 from .base.errors import DeadlineExceeded
 from .base.types import CollectionKind, EmbedderLike, GroupRole
 from .collections.collection import Collection
-from .engine.verbs import bounded
+from .db.verbs import bounded
 from .groups.group import Group
 from .handles.changes import Changes
 from .handles.jobs import Jobs

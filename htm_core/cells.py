@@ -13,14 +13,14 @@ from pydantic import SecretStr
 from .base import time_limit, validation
 from .base.errors import InvalidInput, NotFound
 from .base.settings import Settings
-from .rules.splitting import plan_split
+from .db.cluster import cell_directory as directory
+from .db.cluster import tenant_moves
+from .db.cluster.cell_directory import CellRow
+from .db.cluster.splitting import plan_split
+from .db.cluster.tenant_locations import HOME
+from .db.cluster.tenant_moves import MoveReport
+from .db.database import Database
 from .runtime.process import runtime
-from .store import cell_directory as directory
-from .store import tenant_moves
-from .store.cell_directory import CellRow
-from .store.database import Database
-from .store.tenant_locations import HOME
-from .store.tenant_moves import MoveReport
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,25}")
 

@@ -60,8 +60,8 @@ from .base.types import (
     TimeframeLike,
     Tokenizer,
 )
+from .db.verbs import bounded, verbs
 from .engine.engine import Clock, utc_now
-from .engine.verbs import bounded, verbs
 from .groups.group import Group, join_group
 from .handles.changes import Changes
 from .handles.jobs import Jobs

@@ -26,6 +26,8 @@ from psycopg.conninfo import make_conninfo
 
 from htm_core import HTMError, Memory, ModelError, Settings, shutdown
 from htm_core.base import time_limit
+from htm_core.db.database import Database
+from htm_core.db.jobs import Lane
 from htm_core.embedded.server import release, start
 from htm_core.integration import deadline
 from htm_core.jobs.clients import Clients
@@ -34,8 +36,6 @@ from htm_core.models.minilm.model import MiniLM
 from htm_core.reading import readers
 from htm_core.runtime import process
 from htm_core.runtime.process import Runtime, runtime
-from htm_core.store.database import Database
-from htm_core.store.jobs import Lane
 from tests.crash_safety import set_crash_safety
 from tests.stand_ins import HashEmbedder
 

@@ -39,7 +39,7 @@ PURE = (
     "htm_core.text.redaction.values",
     "htm_core.reading.relevance",
     "htm_core.rules.scoring",
-    "htm_core.rules.splitting",
+    "htm_core.db.cluster.splitting",
     "htm_core.rules.summaries.extract",
     "htm_core.rules.text.asked",
     "htm_core.text.base64_text",

@@ -19,6 +19,14 @@ from pydantic import SecretStr
 from ..base.errors import HTMError, InvalidInput, NotFound, SchemaOutdated
 from ..base.settings import Settings
 from ..base.telemetry import PendingJobs
+from ..db import indexes
+from ..db.database import Database
+from ..db.migration_script import script
+from ..db.partitions import MOST, partition
+from ..db.quantization import Quantized, quantize
+from ..db.role_change import move
+from ..db.roles import Roles, database_name, own_prefix
+from ..db.schemas import EXTENSION_SCHEMA
 from ..jobs.reembed import reembed as fill_and_change
 from ..jobs.reindex import reindex as renew_words
 from ..models.chat_models import check_models
@@ -28,14 +36,6 @@ from ..models.taggers import resolve_tagger
 from ..models.tokenizers import resolve_tokenizer
 from ..runtime.open import BY_MODELS, model_handlers
 from ..runtime.process import Runtime, runtime, url_or_environment
-from ..store import indexes
-from ..store.database import Database
-from ..store.migration_script import script
-from ..store.partitions import MOST, partition
-from ..store.quantization import Quantized, quantize
-from ..store.role_change import move
-from ..store.roles import Roles, database_name, own_prefix
-from ..store.schemas import EXTENSION_SCHEMA
 from .json_output import print_json
 from .options import CommonOptions, make_embedder, split_values
 from .rendering import key_value_table, progress_bar, stderr_console, stdout_console

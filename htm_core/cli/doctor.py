@@ -11,12 +11,12 @@ from rich.text import Text
 
 from ..base.errors import HTMError
 from ..base.settings import home
+from ..db.database import Database
+from ..db.doctor import examine
+from ..db.findings import MIN_FREE, Finding, free_space
 from ..models.embedders import MINILM, MINILM_INT8
 from ..models.minilm import weights
 from ..models.tokenizers import default_tokens
-from ..store.database import Database
-from ..store.doctor import examine
-from ..store.findings import MIN_FREE, Finding, free_space
 from .exit_codes import FAILED
 from .listing import Column, show_rows
 from .options import CommonOptions, make_embedder

@@ -17,6 +17,7 @@ from rich.progress import Progress
 from ..base.errors import HTMError, InvalidInput
 from ..base.identity import node_id
 from ..base.types import Draft
+from ..db.owner_claims import claim_of
 from ..memory import Memory
 from ..operations import conversations
 from ..rules.transcripts.turns import (
@@ -31,7 +32,6 @@ from ..rules.transcripts.turns import (
     not_understood,
 )
 from ..store import mentions
-from ..store.owner_claims import claim_of
 from ..text.readable import is_markdown
 from ..text.redaction.redactor import resolve_redactor
 from ..text.redaction.values import redact_draft

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import typer
 
 from ..base.errors import HTMError, InvalidInput
+from ..db import tenants
 from ..memory import Memory
-from ..store import tenants
 from .options import CommonOptions, stored_embedder
 
 DEFAULT_BUDGET = 4_000

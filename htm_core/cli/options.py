@@ -16,10 +16,10 @@ from pydantic import SecretStr
 from ..base.errors import HTMError, InvalidInput
 from ..base.settings import Settings, as_secret
 from ..base.types import Embed, Event, Eviction, ExpanderLike, RerankerLike
+from ..db import tenants
 from ..memory import Memory
 from ..models.embedders import CheckedEmbedder, resolve
 from ..runtime.process import Runtime, runtime
-from ..store import tenants
 from . import completion
 from .exit_codes import reported_errors
 from .own_objects import is_own, own_embedder

@@ -13,9 +13,9 @@ import typer
 
 from ..base import validation
 from ..base.errors import InvalidInput, NotFound
+from ..db import tokens as store
+from ..db.tokens import ApiToken
 from ..operations.short_ids import FEWEST_DIGITS
-from ..store import tokens as store
-from ..store.tokens import ApiToken
 from .ids import short
 from .json_output import print_json
 from .listing import Column, show_rows

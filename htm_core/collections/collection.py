@@ -20,16 +20,16 @@ from ..base.limits import DIMENSIONS
 from ..base.telemetry import telemetry
 from ..base.time_limit import WRITTEN_AT_ONCE
 from ..base.types import CollectionHit, CollectionItem, CollectionKind, EmbedderLike, FilterTarget, Mode, NamedEmbedder
+from ..db import jobs
+from ..db.database import Connection, Database
+from ..db.errors import attempts, retry_transaction
+from ..db.indexes import THRESHOLD
+from ..db.verbs import verbs
 from ..engine.engine import Engine
-from ..engine.verbs import verbs
 from ..models.embedders import resolve
 from ..rules.fusion import VECTOR_WEIGHT
 from ..store import collections as store
-from ..store import jobs
 from ..store.collections import CollectionState, Document, DocumentFilters, DocumentQuery, Page
-from ..store.database import Connection, Database
-from ..store.errors import attempts, retry_transaction
-from ..store.indexes import THRESHOLD
 from ..text.redaction.redactor import Redactor
 from ..text.redaction.values import redact_item
 from . import items as items_module

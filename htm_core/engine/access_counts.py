@@ -10,10 +10,11 @@ from uuid import UUID
 
 from ..base import time_limit
 from ..base.fork import renewed_after_fork
-from ..store import nodes, tenants, working
-from ..store.database import Database
-from ..store.errors import retry_transaction
-from ..store.owner_claims import claim_of
+from ..db import tenants
+from ..db.database import Database
+from ..db.errors import retry_transaction
+from ..db.owner_claims import claim_of
+from ..store import nodes, working
 from ..store.working import CountedAccesses, SetKey
 from .working_sets import counted
 

@@ -31,14 +31,14 @@ from ..base.types import (
     TokenCounter,
     Window,
 )
+from ..db import jobs, tenants
+from ..db.database import Connection, Database, Row
+from ..db.errors import RowsMissing, retry_transaction
+from ..db.owner_claims import EVERYBODY, claim_of
+from ..db.records import Entry, WrittenEntry
+from ..db.transactions import First
 from ..models.embedders import CheckedEmbedder, as_option
 from ..rules.working_memory.memory import Plan, WorkingMemory
-from ..store import jobs, tenants
-from ..store.database import Connection, Database, Row
-from ..store.errors import RowsMissing, retry_transaction
-from ..store.owner_claims import EVERYBODY, claim_of
-from ..store.records import Entry, WrittenEntry
-from ..store.transactions import First
 from ..store.working import QueuedChange, SetChange
 from ..store.write import FEW, Begun, Outcome, begin_write, last_said, write
 from ..text.redaction.redactor import Redactor

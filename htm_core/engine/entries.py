@@ -18,7 +18,7 @@ from ..base.limits import CALL_BYTES, TAGS_PER_CALL
 from ..base.settings import Settings
 from ..base.trust import check_source, check_trust
 from ..base.types import Draft, TokenCounter, Window
-from ..store.records import Entry, PassageDraft
+from ..db.records import Entry, PassageDraft
 from ..text import tags
 from ..text.markdown import Chunk
 from ..text.passages import lexical_text, split

@@ -17,13 +17,13 @@ from uuid import UUID
 
 from ..base.errors import ModelError
 from ..base.types import Summary, TidyKind
+from ..db.database import Connection
 from ..reading import readers
 from ..rules.profile import facts as profile_facts
 from ..rules.profile.facts import Fact, Stated
 from ..rules.summaries.extract import Spoken, line_of, most_telling
 from ..rules.text import same_facts as same
 from ..store import tidying
-from ..store.database import Connection
 from ..store.tidying import ChangedSession, Message, OwnWord, SaidNode
 from ..text.speakers import speaker
 from .own_words import facts_of

@@ -20,15 +20,15 @@ from ..base import time_limit
 from ..base.errors import DatabaseUnavailable, InvalidInput, StorageError
 from ..base.fork import renewed_after_fork
 from ..base.types import Eviction, Item
+from ..db.database import Connection, Database
+from ..db.errors import retry_transaction
+from ..db.owner_claims import claim_of
+from ..db.verbs import bounded
 from ..rules.working_memory.eviction_policies import Policy
 from ..rules.working_memory.memory import Plan, WorkingMemory
 from ..store import working
-from ..store.database import Connection, Database
-from ..store.errors import retry_transaction
-from ..store.owner_claims import claim_of
 from ..store.working import CountedAccesses, QueuedChange, SetChange, SetChanges, SetKey, SetVersion
 from .unwritten import Unwritten
-from .verbs import bounded
 
 LetGo = Callable[[tuple[Item, ...]], tuple[Item, ...]]
 Report = Callable[[Sequence[Eviction]], None]

@@ -11,7 +11,7 @@ from datetime import datetime
 from ..base import time_limit
 from ..base.errors import DatabaseUnavailable, StorageError
 from ..base.fork import renewed_after_fork
-from ..store.database import Database
+from ..db.database import Database
 from ..store.working import SetKey
 from .access_counts import AccessCounts
 from .working_sets import write_unwritten_sets

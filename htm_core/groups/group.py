@@ -11,12 +11,12 @@ from ..base import validation
 from ..base.errors import InvalidInput, NotFound
 from ..base.types import GroupStatus, Member
 from ..base.validation import LONGEST_LEASE, SHORTEST_LEASE, lease_seconds
+from ..db.database import Connection, Database
+from ..db.errors import attempts, retry_transaction
+from ..db.verbs import verbs
 from ..engine.engine import Engine
-from ..engine.verbs import verbs
 from ..engine.working_sets import WorkingSet, working_set
 from ..store import groups
-from ..store.database import Connection, Database
-from ..store.errors import attempts, retry_transaction
 from ..store.groups import GroupRules, Role
 from ..store.working import SetKey
 from .heartbeat import Heartbeat, LocalMember

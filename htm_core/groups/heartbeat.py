@@ -11,10 +11,10 @@ from uuid import UUID, uuid4
 
 from ..base.errors import HTMError
 from ..base.fork import renewed_after_fork
+from ..db.database import Database
 from ..engine.engine import Engine
 from ..engine.working_sets import WorkingSet
 from ..store import groups
-from ..store.database import Database
 from ..store.groups import GroupMembership, Role
 
 _log = logging.getLogger("htm.groups")

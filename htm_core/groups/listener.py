@@ -11,9 +11,9 @@ from contextlib import closing
 
 from ..base.errors import HTMError
 from ..base.fork import renewed_after_fork
+from ..db.database import Database
+from ..db.listening import ListenConnection
 from ..engine.working_sets import WorkingSet, open_sets
-from ..store.database import Database
-from ..store.listening import ListenConnection
 from .heartbeat import Heartbeat
 
 _log = logging.getLogger("htm.groups")

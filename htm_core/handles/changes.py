@@ -8,11 +8,11 @@ from typing import get_args
 from ..base import validation
 from ..base.errors import InvalidInput, NotFound
 from ..base.types import Node, Supersession, SupersessionChange, SupersessionRelation, SupersessionState
+from ..db.errors import attempts
+from ..db.verbs import verbs
 from ..engine.engine import Engine
-from ..engine.verbs import verbs
 from ..operations.read import find
 from ..store import supersession
-from ..store.errors import attempts
 
 RELATIONS, STATES = get_args(SupersessionRelation), get_args(SupersessionState)
 LONGEST_REASON = 1_000  # characters

@@ -9,10 +9,10 @@ from typing import get_args
 from ..base import validation
 from ..base.errors import InvalidInput
 from ..base.types import Job, JobKind
+from ..db import jobs
+from ..db.errors import attempts
+from ..db.verbs import verbs
 from ..engine.engine import Engine
-from ..engine.verbs import verbs
-from ..store import jobs
-from ..store.errors import attempts
 
 KINDS = get_args(JobKind)
 

@@ -14,13 +14,13 @@ from ..base import validation
 from ..base.errors import InvalidInput
 from ..base.handle import Handle
 from ..base.types import Draft, Mention
+from ..db.database import Connection
+from ..db.errors import attempts
+from ..db.records import WrittenEntry
+from ..db.verbs import verbs
 from ..engine.engine import Engine
 from ..engine.redaction import redact_draft
-from ..engine.verbs import verbs
 from ..store import forgetting, mentions
-from ..store.database import Connection
-from ..store.errors import attempts
-from ..store.records import WrittenEntry
 from ..text.redaction.redactor import Redactor
 
 Message = Draft | Mapping[str, Any]

@@ -10,13 +10,13 @@ from uuid import UUID
 from ..base import validation
 from ..base.errors import NotFound
 from ..base.types import Node, TagCount, TagFound, TagRelated, TimeframeLike
+from ..db.database import Connection
+from ..db.errors import retry_transaction
+from ..db.verbs import verbs
 from ..engine.engine import Engine
-from ..engine.verbs import verbs
 from ..operations.read import find, get
 from ..rules.text.tag_tree import TagTree, grow
 from ..store import tags as store
-from ..store.database import Connection
-from ..store.errors import retry_transaction
 from ..text import tags as rules
 from ..text.redaction.values import redact_tags
 

@@ -12,6 +12,7 @@ from ..base.errors import InvalidInput
 from ..base.identity import document_id, is_anonymous, node_id
 from ..base.types import CollectionHit, CollectionItem, Draft
 from ..collections.collection import Collection
+from ..db.owner_claims import claim_of
 from ..engine.engine import Engine
 from ..integration.scope import memory_for
 from ..memory import Memory
@@ -19,7 +20,6 @@ from ..palace import Palace
 from ..rules.transcripts.mempalace import place_of
 from ..store import collections as store
 from ..store import mentions
-from ..store.owner_claims import claim_of
 from ..text.redaction.values import redact_draft, redact_item
 from .parts import ForeignDocument, ForeignMemory, ForeignMessage, ForeignRow, NotUnderstood
 from .vectors import SAME, VectorModel, similarity

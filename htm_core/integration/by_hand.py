@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ..base.types import Conflict, Draft, Node
+from ..db.database import Connection
+from ..db.verbs import bounded
 from ..engine.engine import Engine, new_id
-from ..engine.verbs import bounded
 from ..memory import Memory
 from ..operations.forget import Note, forget, restore
 from ..operations.revise import revise
 from ..store import audit
-from ..store.database import Connection
 
 
 def forget_by_hand(memory: Memory, id: str, *, by: str) -> None:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..base.errors import DatabaseUnavailable, HTMError, ModelError
 from ..base.telemetry import Figure, telemetry
+from ..db import jobs
+from ..db.database import Database
+from ..db.errors import is_retryable
+from ..db.jobs import ClaimedJob
 from ..models.stopping import Stopped
-from ..store import jobs
-from ..store.database import Database
-from ..store.errors import is_retryable
-from ..store.jobs import ClaimedJob
 from .claims import SLOW_LEASES, Batch
 from .clients import Clients, Duty
 from .handlers import Handler

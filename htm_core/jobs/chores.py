@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 
-from ..store import forgetting, jobs, working
-from ..store.database import Connection, Database
+from ..db import jobs
+from ..db.database import Connection, Database
+from ..store import forgetting, working
 from .served_cells import ServedCells
 from .tidying import TIDY_SECONDS, queue_due
 

@@ -9,10 +9,10 @@ from typing import TypeAlias
 from uuid import UUID
 
 from ..base.errors import DatabaseUnavailable
+from ..db import jobs
+from ..db.database import Connection, Database
+from ..db.jobs import ClaimedJob, Lane
 from ..engine.fresh_nodes import FreshNode
-from ..store import jobs
-from ..store.database import Connection, Database
-from ..store.jobs import ClaimedJob, Lane
 from .clients import Clients, Duty
 from .rate_limits import RateLimits
 from .served_cells import ServedCells

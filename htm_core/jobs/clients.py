@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from ..base.errors import InvalidInput
 from ..base.fork import renewed_after_fork
-from ..store.jobs import Lane, LaneTenants
+from ..db.jobs import Lane, LaneTenants
 from .handlers import Handler
 from .turns import Turns
 

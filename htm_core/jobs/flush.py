@@ -7,9 +7,9 @@ import math
 
 from ..base import time_limit
 from ..base.errors import DeadlineExceeded, QueryTimeout
+from ..db import jobs
+from ..db.errors import attempts
 from ..engine.engine import Engine
-from ..store import jobs
-from ..store.errors import attempts
 from .worker import Worker
 
 _log = logging.getLogger("htm.worker")

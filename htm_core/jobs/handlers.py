@@ -17,15 +17,16 @@ from ..base import time_limit
 from ..base.errors import HTMError
 from ..base.trust import TRUST, source_of
 from ..base.types import Draft, TokenCounter
+from ..db import indexes, jobs
+from ..db.database import Connection, Database
+from ..db.jobs import ClaimedJob, MissingText
+from ..db.records import Entry
 from ..engine.engine import new_id
 from ..engine.entries import Preparer
 from ..engine.fresh_nodes import FreshNodes
 from ..models.embedders import CheckedEmbedder
 from ..reading import readers
-from ..store import indexes, jobs, nodes, relations, search, supersession, tags, write
-from ..store.database import Connection, Database
-from ..store.jobs import ClaimedJob, MissingText
-from ..store.records import Entry
+from ..store import nodes, relations, search, supersession, tags, write
 from ..store.relations import FactSource
 from ..store.supersession import ComparedNode, NewEdge, UndecidedEdge
 from ..text.passages import lexical_query

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from uuid import uuid4
 
+from ..db.database import Connection
 from ..store import model_status
-from ..store.database import Connection
 from ..store.model_status import ModelStatus
 
 FAILURES = 3  # in a row, which open the breaker

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from ..base.errors import ModelError, QueryTimeout
+from ..db import indexes
+from ..db.database import Database
 from ..models.embedders import CheckedEmbedder
-from ..store import indexes, model_change
-from ..store.database import Database
+from ..store import model_change
 
 _log = logging.getLogger("htm.models")
 

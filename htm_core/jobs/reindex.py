@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import get_args
 
+from ..db.database import Database
 from ..store import reindex as store
-from ..store.database import Database
 
 BATCH = 500  # passages of one transaction
 

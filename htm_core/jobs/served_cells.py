@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from ..base.errors import DatabaseUnavailable
-from ..store.database import Connection, Database
+from ..db.database import Connection, Database
 
 _log = logging.getLogger("htm.worker")
 

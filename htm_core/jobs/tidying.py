@@ -9,11 +9,12 @@ from datetime import UTC, datetime
 from typing import get_args
 
 from ..base.types import TidyKind
+from ..db import jobs
+from ..db.database import Connection, Database
+from ..db.jobs import ClaimedJob
 from ..engine import tidying as steps
 from ..reading import readers
-from ..store import jobs, tidying
-from ..store.database import Connection, Database
-from ..store.jobs import ClaimedJob
+from ..store import tidying
 
 SECONDS = 1.0  # of one turn: others wait for it
 AT_ONCE = 10  # sessions of one transaction

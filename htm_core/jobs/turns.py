@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..store.jobs import ClaimedJob
+from ..db.jobs import ClaimedJob
 
 BULK_EVERY = 4  # of so many claims one takes bulk work first, so that it goes on however much is being said
 TENANTS = 128  # whose last owner is remembered; more have their turns, too, but begin with their first owner

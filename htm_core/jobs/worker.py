@@ -16,13 +16,14 @@ from ..base import time_limit
 from ..base.errors import StorageError
 from ..base.fork import renewed_after_fork
 from ..base.telemetry import PendingJobs
+from ..db import jobs
+from ..db.database import Database
+from ..db.jobs import Lane
+from ..db.verbs import bounded
 from ..engine.fresh_nodes import FreshNodes
-from ..engine.verbs import bounded
 from ..models.embedders import CheckedEmbedder
 from ..models.stopping import stopped_when
-from ..store import jobs, model_status
-from ..store.database import Database
-from ..store.jobs import Lane
+from ..store import model_status
 from .attempts import Attempts, describe
 from .chores import Chores
 from .claims import IDLE_SECONDS, JobClaims, Pace

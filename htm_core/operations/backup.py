@@ -16,11 +16,12 @@ from uuid import UUID
 from ..base import time_limit
 from ..base.errors import InvalidInput
 from ..base.identity import document_id
+from ..db import jobs
+from ..db.database import Connection
+from ..db.verbs import verbs
 from ..engine.engine import Engine
-from ..engine.verbs import verbs
 from ..rules.backup import check_header, check_owner, check_row, source_of
-from ..store import backup, jobs
-from ..store.database import Connection
+from ..store import backup
 from ..store.working import SetVersion
 
 FORMAT = "htm-backup"

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 from uuid import UUID
 
+from ..db.database import Connection, Database
+from ..db.owner_claims import claim_of
 from ..store import completions, mentions, short_ids
-from ..store.database import Connection, Database
-from ..store.owner_claims import claim_of
 from .short_ids import DIGITS
 
 CompletionKind: TypeAlias = Literal["memories", "mentions", "changes", "jobs", "keys", "sessions", "robots"]

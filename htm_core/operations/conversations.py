@@ -16,11 +16,11 @@ from uuid import UUID
 
 from ..base.identity import node_id
 from ..base.types import Draft
+from ..db.database import Connection
+from ..db.errors import attempts
 from ..engine.engine import Engine
 from ..rules.transcripts.turns import Conversation
 from ..store import forgetting, mentions
-from ..store.database import Connection
-from ..store.errors import attempts
 from ..text.redaction.values import redact_draft
 
 TAKEN_BACK = "htm:taken-back"  # who has forgotten what was taken back; no robot has such a name by accident

@@ -20,12 +20,12 @@ from ..base import time_limit, validation
 from ..base.errors import HTMError, InvalidInput, NotFound
 from ..base.limits import FILE_PAGES, NAME_LENGTH, RESULTS, YAML_LEVELS, YAML_VALUES
 from ..base.types import Draft, Mention, Metadata
+from ..db.database import Connection
+from ..db.errors import attempts
+from ..db.records import WrittenEntry
 from ..engine.engine import Engine
 from ..engine.file_bytes import read_bytes
 from ..store import files
-from ..store.database import Connection
-from ..store.errors import attempts
-from ..store.records import WrittenEntry
 from ..text.markdown import Chunk
 from ..text.redaction.redactor import Redactor
 from ..text.redaction.values import Counted, redact_draft, with_markers

@@ -10,11 +10,12 @@ from datetime import UTC, datetime, timedelta
 from ..base import time_limit, validation
 from ..base.errors import InvalidInput, NotFound
 from ..base.types import Node, Receipt
+from ..db import tokens
+from ..db.database import Connection
+from ..db.errors import attempts
+from ..db.owner_claims import EVERYBODY
 from ..engine.engine import Engine, new_id
-from ..store import audit, forgetting, tenant_erasure, tidying, tokens, working
-from ..store.database import Connection
-from ..store.errors import attempts
-from ..store.owner_claims import EVERYBODY
+from ..store import audit, forgetting, tenant_erasure, tidying, working
 from ..store.tenant_erasure import Progress
 from .read import find, get
 

@@ -12,10 +12,11 @@ from ..base import time_limit
 from ..base.errors import HTMError, ModelError
 from ..base.identity import node_id
 from ..base.storable import storable
+from ..db import jobs
+from ..db.connection import Connection
+from ..db.errors import retry_transaction
 from ..engine.engine import Engine
-from ..store import jobs, nodes
-from ..store.connection import Connection
-from ..store.errors import retry_transaction
+from ..store import nodes
 from ..store.search import RecallQuery
 
 _log = logging.getLogger("htm.recall")

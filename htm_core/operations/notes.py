@@ -13,6 +13,7 @@ from uuid import UUID
 
 from ..base import time_limit
 from ..base.errors import InvalidInput
+from ..db.errors import attempts
 from ..engine.engine import Engine
 from ..rules.text.vault import (
     NoteLink,
@@ -25,7 +26,6 @@ from ..rules.text.vault import (
     tags_of_the_note,
 )
 from ..store import files, relations
-from ..store.errors import attempts
 from ..text.markdown import Chunk
 from ..text.tags import normalize
 

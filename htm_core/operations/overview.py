@@ -10,12 +10,12 @@ from uuid import UUID
 from ..base.errors import ModelError
 from ..base.trust import MOST_TRUSTED, is_trusted_speaker
 from ..base.types import Hit, Mention, ProfileLine, Recall, Window
+from ..db.database import Connection
 from ..engine.engine import Engine
 from ..reading import readers
 from ..reading.questions import FIRST, only_asks
 from ..rules.summaries.extract import Spoken, by_worth
 from ..store import mentions, nodes
-from ..store.database import Connection
 from ..store.search import Filters, RecallQuery
 from ..text.memory_replies import is_memory_reply
 from .current import in_time

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..base.types import Hit, Match
+from ..db.connection import Reader
 from ..reading.relevance import relevance
 from ..rules.scoring import ScoringQuery, best_candidates, nearness
 from ..rules.text.spelling import Similar
 from ..store import candidates, search
-from ..store.connection import Reader
 from ..store.search import HitFields, RecallQuery, SeenBeside
 
 # The parts that a score can have. Diversity and echo come after the search.

@@ -13,10 +13,11 @@ from ..base.errors import DatabaseUnavailable, NotFound
 from ..base.filters.filters import compile_where
 from ..base.identity import ANONYMOUS, looks_like_id
 from ..base.types import Mention, Node, Robot, SpanCounts, Stats, TenantSize, TenantSizes, TimeframeLike, UserSizes
+from ..db import jobs, tenants
+from ..db.database import Connection, Row
 from ..engine.engine import Engine
-from ..store import jobs, keys, mentions, nodes, tenants
+from ..store import keys, mentions, nodes
 from ..store import working as working_store
-from ..store.database import Connection, Row
 from ..text.tags import normalize_all
 from .local_times import local_mentions
 

@@ -9,10 +9,10 @@ from uuid import UUID
 from ..base import validation
 from ..base.errors import InvalidInput, NotFound
 from ..base.types import Node, Related, Relation, RelationKind
+from ..db.database import Connection
+from ..db.errors import attempts
 from ..engine.engine import Engine
 from ..store import nodes, relations
-from ..store.database import Connection
-from ..store.errors import attempts
 from .read import find
 
 KINDS = get_args(RelationKind)

@@ -8,10 +8,10 @@ from uuid import UUID
 from ..base import validation
 from ..base.errors import InvalidInput, NotFound
 from ..base.types import Conflict, Draft, Node
+from ..db.database import Connection
+from ..db.records import WrittenEntry
 from ..engine.engine import Engine
 from ..store import forgetting, keys, nodes
-from ..store.database import Connection
-from ..store.records import WrittenEntry
 from .forget import Note
 from .read import get
 

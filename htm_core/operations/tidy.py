@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, TypeVar
 from ..base import time_limit, validation
 from ..base.errors import InvalidInput, NotFound
 from ..base.types import Merge, Profile, ProfileLine, SummarizerLike, Summary, Tidied, TidyKind
+from ..db.database import Connection
+from ..db.errors import attempts
 from ..engine import tidying as steps
 from ..engine.engine import Engine
 from ..reading import readers
 from ..rules.profile.facts import Stated
 from ..rules.profile.profile import lines_of, profile_text
 from ..store import tidying
-from ..store.database import Connection
-from ..store.errors import attempts
 from ..store.tidying import ChangedSession
 
 if TYPE_CHECKING:

@@ -15,6 +15,9 @@ from uuid import UUID
 from ..base.errors import NotFound
 from ..base.places import Placed, PlaceKind, check_place_name, note_owner
 from ..base.types import Draft, Hit
+from ..db.database import Connection
+from ..db.errors import attempts
+from ..db.records import WrittenEntry
 from ..engine.engine import Engine
 from ..memory import Memory
 from ..operations import recall
@@ -22,9 +25,6 @@ from ..reading import logits as reading
 from ..reading import readers
 from ..runtime import process
 from ..store import forgetting, places
-from ..store.database import Connection
-from ..store.errors import attempts
-from ..store.records import WrittenEntry
 from ..text.fence import new_token
 from ..text.redaction.values import Counted, refuse_secret
 from .contradiction import Judge

@@ -15,13 +15,13 @@ from uuid import UUID
 from ..aio import _Twin, awaited
 from ..base.errors import HTMError, InvalidInput, ModelError, Ungrounded
 from ..base.validation import check_query
+from ..db.errors import attempts
+from ..db.verbs import names_in, verbs
 from ..engine.engine import new_id
-from ..engine.verbs import names_in, verbs
 from ..rules.grounding.detection import Detection, Detector
 from ..rules.grounding.grounding import Grounding, Layer, Verdict, verdict
 from ..rules.grounding.names import capitalised, named_places
 from ..store import places
-from ..store.errors import attempts
 from .contradiction import contradictions_of
 from .detecting import detect
 from .layers import LayerAnswer, PalaceQuestion, artifacts, filed, notes, oneself, procedures, triggers_a_procedure

@@ -15,7 +15,7 @@ from ..base.places import HOUR, Placed, Room, note_lifetime
 from ..base.storable import normal_form
 from ..base.types import Draft, Source
 from ..base.validation import check_id, check_limit, check_several
-from ..engine.verbs import names_in, verbs
+from ..db.verbs import names_in, verbs
 from ..memory import Memory
 from ..store import places
 from .audit import Consultation, Decision, consultation_of, decision_of

@@ -21,12 +21,12 @@ from ..base.errors import InvalidInput, ModelError, NotFound, StorageError
 from ..base.identity import node_id
 from ..base.places import Placed
 from ..base.types import Draft, Source
+from ..db.database import Connection
+from ..db.errors import attempts
+from ..db.records import WrittenEntry
 from ..engine.engine import Engine, new_id
 from ..rules.promotion import Compared, check_reason, check_summary, compare, cosine, nearest
 from ..store import nodes, places, relations
-from ..store.database import Connection
-from ..store.errors import attempts
-from ..store.records import WrittenEntry
 from .audit import Against, Decision, Outcome, decision_of
 from .context import PalaceContext
 from .contradiction import Judge, by_rules

@@ -18,9 +18,9 @@ from ..base.errors import InvalidInput
 from ..base.places import Placed, Room
 from ..base.types import DEFAULT_IMPORTANCE, TokenCounter
 from ..base.validation import check_query
+from ..db.errors import attempts
 from ..rules.grounding.names import named_places
 from ..store import places
-from ..store.errors import attempts
 from ..text.fence import Fence, escape, label, one_line, source
 from .context import PalaceContext
 

@@ -29,6 +29,7 @@ from ..base.types import (
     TokenCounter,
     Tokenizer,
 )
+from ..db.database import Database
 from ..engine.calendar import zone_of
 from ..engine.engine import Clock, Engine
 from ..engine.working_sets import working_set
@@ -36,7 +37,6 @@ from ..jobs.handlers import EmbedHandler, Handler, JudgeHandler, ProposeHandler,
 from ..models.embedders import MINILM, MINILM_INT8, resolve
 from ..models.tokenizers import resolve_tokenizer
 from ..rules.working_memory.eviction_policies import Policy
-from ..store.database import Database
 from ..store.working import SetKey
 from ..text.redaction.redactor import RedactorLike, resolve_redactor
 from . import process

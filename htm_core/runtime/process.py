@@ -16,6 +16,7 @@ from pydantic import SecretStr
 from ..base.errors import DatabaseUnavailable, HTMError, QueryTimeout
 from ..base.settings import Settings, as_secret, check_dsn, home
 from ..base.time_limit import TimeLimit, end_idle_threads, limited
+from ..db.database import Database, close_all, database
 from ..engine.fresh_nodes import FreshNodes
 from ..engine.working_sets import forget_sets
 from ..engine.write_behind import WriteBehind
@@ -23,7 +24,6 @@ from ..groups.group import leave_all
 from ..groups.heartbeat import Heartbeat
 from ..groups.listener import Listener
 from ..jobs.worker import Worker
-from ..store.database import Database, close_all, database
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from ..api.problems import Problem
-from ..store import tokens
-from ..store.database import Database
+from ..db import tokens
+from ..db.database import Database
 from .http import Scope, header
 from .settings import Identity, ServerSettings, is_loopback
 

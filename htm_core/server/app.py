@@ -17,8 +17,8 @@ from functools import partial
 from ..api.problems import Problem, problem_of
 from ..api.routes import TokenScope
 from ..base.errors import HTMError
-from ..store import tokens
-from ..store.database import Database
+from ..db import tokens
+from ..db.database import Database
 from .access import Access, RequestRate, require
 from .events import Events
 from .http import (

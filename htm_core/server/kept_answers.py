@@ -16,8 +16,8 @@ from ..api.problems import Problem
 from ..api.routes import Route
 from ..base.errors import HTMError
 from ..base.types import Draft
+from ..db.database import Database
 from ..store import idempotency
-from ..store.database import Database
 from ..store.idempotency import KeptAnswer, KeptRequest
 from .http import Answer, Scope, header
 from .settings import Identity

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..base.errors import InvalidInput
-from ..store import tokens
-from ..store.database import Database
+from ..db import tokens
+from ..db.database import Database
 from .app import Application
 from .settings import ServerSettings
 

@@ -1,1 +1,1 @@
-"""All that knows PostgreSQL; the only place that imports psycopg."""
+"""Its modules move to the folders of their features."""

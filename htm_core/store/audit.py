@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from .database import Connection, Row
-from .queries import load
+from ..db.database import Connection, Row
+from ..db.queries import load
 
 _KIND = re.compile(r"[a-z][a-z_]{0,39}")
 

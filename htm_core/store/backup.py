@@ -14,9 +14,9 @@ from psycopg.types.json import Jsonb
 
 from ..base.errors import InvalidInput
 from ..base.identity import ANONYMOUS
-from . import jobs
-from .database import Connection, Row
-from .queries import load
+from ..db import jobs
+from ..db.database import Connection, Row
+from ..db.queries import load
 from .working import SetVersion
 
 PARTS = (

@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ..db.connection import Reader
+from ..db.queries import load
 from ..rules.scoring import Array, Candidates
 from ..rules.text.spelling import Similar
-from .connection import Reader
-from .queries import load
 from .search import RecallQuery, SeenBeside, texts
 
 Integers: TypeAlias = npt.NDArray[np.intp]

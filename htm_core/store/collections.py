@@ -11,10 +11,10 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from ..base.types import CollectionHit, CollectionItem
+from ..db.connection import HalfVector, Vector
+from ..db.database import Connection, Row
+from ..db.queries import load
 from ..rules.fusion import K1, B
-from .connection import HalfVector, Vector
-from .database import Connection, Row
-from .queries import load
 
 # Below this dimension vectors are stored in full precision: with so few numbers the rounding of halfvec would show.
 EXACT_BELOW = 16

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .database import Connection
-from .queries import load
+from ..db.database import Connection
+from ..db.queries import load
 
 
 def beginning(

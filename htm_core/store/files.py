@@ -11,10 +11,11 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
+from ..db import locks
+from ..db.database import Connection, Row
+from ..db.queries import load
 from ..text.markdown import Chunk
-from . import locks, nodes, working
-from .database import Connection, Row
-from .queries import load
+from . import nodes, working
 
 
 def lock(connection: Connection, paths: Sequence[str], *, owner: str) -> dict[str, bytes]:

@@ -8,9 +8,10 @@ from datetime import datetime
 from uuid import UUID
 
 from ..base.places import NOTE_OWNER_PREFIX, note_owner
-from . import jobs, keys, mentions, nodes, places, quotes, relations, working
-from .database import Connection, Row
-from .queries import load
+from ..db import jobs
+from ..db.database import Connection, Row
+from ..db.queries import load
+from . import keys, mentions, nodes, places, quotes, relations, working
 
 COUNTED = (
     20  # in so many passages a word stands at least of which the statistics of words know (functions/word_counts.sql)

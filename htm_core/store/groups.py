@@ -7,8 +7,8 @@ from typing import Literal
 from uuid import UUID
 
 from ..base.types import Member
-from .database import Connection
-from .queries import load
+from ..db.database import Connection
+from ..db.queries import load
 
 Role = Literal["active", "passive"]
 

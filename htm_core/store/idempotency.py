@@ -9,9 +9,9 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from .database import Database
-from .owner_claims import claim_of
-from .queries import load
+from ..db.database import Database
+from ..db.owner_claims import claim_of
+from ..db.queries import load
 
 LEASE_GRACE = 5.0  # seconds that a request may take beyond its verb's time until others may do it again
 

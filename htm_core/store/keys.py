@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from . import locks
-from .database import Connection
-from .queries import load
-from .records import Entry
+from ..db import locks
+from ..db.database import Connection
+from ..db.queries import load
+from ..db.records import Entry
 
 
 def lock(connection: Connection, key: str, *, owner: str) -> tuple[UUID, int] | None:

@@ -13,10 +13,10 @@ from psycopg.types.json import Jsonb
 from ..base.identity import ANONYMOUS
 from ..base.places import NOTE_OWNER_PREFIX
 from ..base.types import Mention, Window
-from .connection import Reader
-from .database import Connection, Row
-from .queries import load
-from .records import Entry, WrittenEntry, mention_of, multirange, timerange
+from ..db.connection import Reader
+from ..db.database import Connection, Row
+from ..db.queries import load
+from ..db.records import Entry, WrittenEntry, mention_of, multirange, timerange
 
 _UNIQUE = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|[0-9a-fA-F]{32}")
 LOOKED_AT = 200  # owners, among which users are looked for whose names can be given

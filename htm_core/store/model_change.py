@@ -11,12 +11,13 @@ from psycopg import errors as pg
 from psycopg import sql
 
 from ..base.errors import NotFound, StorageError
-from . import nodes, tenants
-from .connection import Connection
-from .database import Database
-from .indexes import index_name, leaves
-from .owner_claims import EVERYBODY
-from .queries import load
+from ..db import tenants
+from ..db.connection import Connection
+from ..db.database import Database
+from ..db.indexes import index_name, leaves
+from ..db.owner_claims import EVERYBODY
+from ..db.queries import load
+from . import nodes
 
 _log = logging.getLogger("htm.models")
 
@@ -127,7 +128,7 @@ def drop_unused_indexes(database: Database) -> list[str]:
                 connection.execute(load("store/model_change")["unmark_index"], {"space": row["id"]})
                 for leaf in leaves(connection, "vectors"):
                     name = index_name(leaf, row)
-                    connection.execute(sql.SQL(load("store/indexes")["drop"]).format(name=sql.Identifier(name)))
+                    connection.execute(sql.SQL(load("db/indexes")["drop"]).format(name=sql.Identifier(name)))
                     names.append(name)
             return names
     except StorageError as error:

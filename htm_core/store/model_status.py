@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from .database import Connection
-from .queries import load
+from ..db.database import Connection
+from ..db.queries import load
 
 
 @dataclass(frozen=True, slots=True)

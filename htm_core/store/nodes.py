@@ -11,11 +11,11 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from ..base.types import Node
+from ..db.connection import HalfVector, Reader
+from ..db.database import Connection, Row
+from ..db.queries import load
+from ..db.records import node_of
 from ..reading.relevance import FITTED_ON
-from .connection import HalfVector, Reader
-from .database import Connection, Row
-from .queries import load
-from .records import node_of
 
 
 def insert_vectors(connection: Connection, vectors: Mapping[UUID, Sequence[float]], *, model: str) -> None:

@@ -11,9 +11,10 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from ..base.places import Drawer, Placed, Room, note_owner_prefix
-from . import locks, nodes, working
-from .database import Connection, Row
-from .queries import load
+from ..db import locks
+from ..db.database import Connection, Row
+from ..db.queries import load
+from . import nodes, working
 
 
 def insert(

@@ -12,12 +12,12 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from uuid import UUID
 
+from ..db.connection import Queued
+from ..db.database import Connection, Row
+from ..db.queries import load
+from ..db.records import Entry
 from ..text.passages import lexical_text
 from . import nodes, places
-from .connection import Queued
-from .database import Connection, Row
-from .queries import load
-from .records import Entry
 
 # A text of fewer words stands in other texts by chance, unless it is longer than so many characters.
 WORDS, BY_CHANCE = 4, 500

@@ -7,10 +7,10 @@ from typing import Literal
 from uuid import UUID
 
 from ..base.errors import NotFound
-from . import jobs
-from .database import Database
-from .owner_claims import EVERYBODY
-from .queries import load
+from ..db import jobs
+from ..db.database import Database
+from ..db.owner_claims import EVERYBODY
+from ..db.queries import load
 
 Table = Literal["passages", "documents"]
 

@@ -8,9 +8,9 @@ from datetime import datetime
 from uuid import UUID
 
 from ..base.types import Relation, Source
-from . import locks
-from .database import Connection
-from .queries import load
+from ..db import locks
+from ..db.database import Connection
+from ..db.queries import load
 
 MIN_WEIGHT = 0.1  # below this, nodes share too little of their tags to be related
 MAX_EDGES = 50  # edges from shared tags that each node chooses

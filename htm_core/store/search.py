@@ -15,12 +15,12 @@ from ..base.settings import Signals
 from ..base.types import AppliedTimeframe, Mention, Mode, Node, Window
 from ..base.types.memories import times_said
 from ..base.types.quick import quickly_made
+from ..db.connection import HalfVector, Reader
+from ..db.database import Connection
+from ..db.queries import load
+from ..db.records import last_expiry, mention_of, multirange
 from ..rules.text.asked import AskedParts
 from ..rules.text.spelling import RIGHT, Doubtful
-from .connection import HalfVector, Reader
-from .database import Connection
-from .queries import load
-from .records import last_expiry, mention_of, multirange
 
 
 def texts(values: Sequence[str] | None) -> str | None:

@@ -9,10 +9,10 @@ from typing import Any
 from uuid import UUID
 
 from ..base.types import Mention, Supersession, SupersessionChange
-from .connection import Reader
-from .database import Connection
-from .queries import load
-from .records import mention_of
+from ..db.connection import Reader
+from ..db.database import Connection
+from ..db.queries import load
+from ..db.records import mention_of
 
 
 @dataclass(frozen=True, slots=True)

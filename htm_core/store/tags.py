@@ -8,11 +8,11 @@ from uuid import UUID
 
 from ..base.limits import TAGS_PER_MEMORY
 from ..base.types import TagCount, TagRelated, Window
+from ..db import jobs
+from ..db.database import Connection
+from ..db.queries import load
+from ..db.records import Entry, multirange
 from ..text.tags import closure, too_many
-from . import jobs
-from .database import Connection
-from .queries import load
-from .records import Entry, multirange
 
 Given = tuple[UUID, AbstractSet[str]]
 

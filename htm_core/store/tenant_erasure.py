@@ -14,10 +14,10 @@ from contextlib import suppress
 from psycopg import errors as pg
 
 from ..base.errors import QueryTimeout, StorageError
-from .database import Connection, Database
-from .errors import attempts
-from .owner_claims import EVERYBODY
-from .queries import load
+from ..db.database import Connection, Database
+from ..db.errors import attempts
+from ..db.owner_claims import EVERYBODY
+from ..db.queries import load
 
 BATCH = 5_000  # rows that are deleted in one transaction
 MOST_HELD = 20_000  # rows of the basis that are deleted while all writers wait; it takes about a quarter of a second

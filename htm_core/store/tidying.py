@@ -9,10 +9,10 @@ from typing import Any
 from uuid import UUID
 
 from ..base.types import Merge, ProfileSource, Summary, TidyKind
+from ..db.connection import Reader, Row
+from ..db.database import Connection
+from ..db.queries import load
 from ..rules.profile.facts import Fact, Stated, key_of
-from .connection import Reader, Row
-from .database import Connection
-from .queries import load
 
 
 @dataclass(frozen=True, slots=True)

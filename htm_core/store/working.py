@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from ..base.types import Eviction, Item
-from .connection import Queued
-from .database import Connection, Row
-from .queries import load
+from ..db.connection import Queued
+from ..db.database import Connection, Row
+from ..db.queries import load
 
 
 @dataclass(frozen=True, slots=True)

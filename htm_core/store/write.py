@@ -11,12 +11,13 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from ..base.types import DEFAULT_IMPORTANCE, Node
-from . import forgetting, jobs, keys, mentions, nodes, quotes, tags, tenants
-from .connection import Queued
-from .database import Connection
-from .errors import RowsMissing
-from .queries import load
-from .records import Entry, WrittenEntry, new_node
+from ..db import jobs, tenants
+from ..db.connection import Queued
+from ..db.database import Connection
+from ..db.errors import RowsMissing
+from ..db.queries import load
+from ..db.records import Entry, WrittenEntry, new_node
+from . import forgetting, keys, mentions, nodes, quotes, tags
 
 FEW = 16  # new nodes of one call, and passages of one node, for which somebody may be waiting
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import psycopg
 
-from htm_core.store.connection import connect
-from htm_core.store.migrate import migrate
-from htm_core.store.roles import Roles, find
+from htm_core.db.connection import connect
+from htm_core.db.migrate import migrate
+from htm_core.db.roles import Roles, find
 from tests.servers.cluster import ADMIN, PASSWORD, Cluster
 
 SECRET = PASSWORD.replace("'", "''")

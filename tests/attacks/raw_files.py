@@ -13,8 +13,8 @@ import psycopg
 import pytest
 
 from htm_core import Settings
+from htm_core.db.database import Database
 from htm_core.runtime.process import runtime
-from htm_core.store.database import Database
 from tests.store.embedded_homes import temporary_home
 
 SETTINGS = Settings(worker="off", verb_timeout=120, statement_timeout=100)

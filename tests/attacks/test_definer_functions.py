@@ -18,12 +18,12 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from htm_core import Memory, Settings
+from htm_core.db import indexes
+from htm_core.db.database import Database
+from htm_core.db.doctor import examine
+from htm_core.db.findings import Finding
+from htm_core.db.migrate import migrate
 from htm_core.runtime.process import runtime
-from htm_core.store import indexes
-from htm_core.store.database import Database
-from htm_core.store.doctor import examine
-from htm_core.store.findings import Finding
-from htm_core.store.migrate import migrate
 from tests.conftest import SETTINGS
 from tests.servers.verbs import every_verb
 from tests.stand_ins import HashEmbedder
@@ -88,7 +88,7 @@ end $lay$
 
 def sources() -> str:
     """All the SQL of the package."""
-    folder = files("htm_core.store")
+    folder = files("htm_core.db")
     places = [folder, folder.joinpath("functions"), folder.joinpath("migrations"), folder.joinpath("embedded")]
     return "\n".join(
         each.read_text("utf-8") for place in places for each in place.iterdir() if each.name.endswith(".sql")

@@ -25,6 +25,9 @@ import pytest
 
 from htm_core import Collection, DeadlineExceeded, Group, HTMError, Log, Memory, NotFound, Settings, shutdown
 from htm_core.base import time_limit
+from htm_core.db import address, installation
+from htm_core.db.connection import Connection
+from htm_core.db.transactions import Transactions
 from htm_core.handles.changes import Changes
 from htm_core.handles.jobs import Jobs
 from htm_core.handles.tags import Tags
@@ -32,9 +35,6 @@ from htm_core.integration.deadline import Deadline, forget_failures
 from htm_core.operations.backup import Backup
 from htm_core.palace import DocumentsFetcher, Palace
 from htm_core.runtime import process
-from htm_core.store import address, installation
-from htm_core.store.connection import Connection
-from htm_core.store.transactions import Transactions
 from tests.proxy import Proxy
 from tests.stand_ins import HashEmbedder
 

@@ -19,9 +19,9 @@ import pytest
 
 from htm_core.api.routes import ROUTES
 from htm_core.client import Client
+from htm_core.db import tokens
+from htm_core.db.database import Database
 from htm_core.server import run
-from htm_core.store import tokens
-from htm_core.store.database import Database
 from tests.server.conftest import Issue, Running
 
 SECRET = "the safe opens with Zuyderpoort"

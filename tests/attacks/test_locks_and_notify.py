@@ -15,10 +15,10 @@ import pytest
 
 from htm_core import Draft, HTMError
 from htm_core.base.types import Eviction
+from htm_core.db import indexes, locks
+from htm_core.db.listening import ListenConnection
+from htm_core.db.migrate import migrate
 from htm_core.groups.listener import POLL_SECONDS, Hints
-from htm_core.store import indexes, locks
-from htm_core.store.listening import ListenConnection
-from htm_core.store.migrate import migrate
 from tests.attacks.installations import Installation, installed
 from tests.servers.cluster import OUTSIDER, Cluster
 from tests.servers.conftest import Open

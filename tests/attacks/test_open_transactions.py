@@ -17,9 +17,9 @@ from llama_index.core.llms import ChatMessage
 
 import htm_core
 from htm_core import Memory, Settings
+from htm_core.db.connection import Connection
+from htm_core.db.transactions import Start, Transactions
 from htm_core.palace import Enforcer, Palace
-from htm_core.store.connection import Connection
-from htm_core.store.transactions import Start, Transactions
 from htm_core.text.passages import lexical_text
 from htm_langchain import HTMMemoryMiddleware
 from htm_llamaindex import HTMMemory

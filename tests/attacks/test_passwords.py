@@ -21,13 +21,13 @@ from typer.testing import CliRunner
 
 from htm_core import DatabaseUnavailable, HTMError, InvalidInput, Memory, Settings
 from htm_core.cli.app import app
+from htm_core.db.connection import connect
+from htm_core.db.doctor import examine
+from htm_core.db.listening import ListenConnection
+from htm_core.db.migrate import migrate
+from htm_core.db.role_change import move
+from htm_core.db.roles import database_name
 from htm_core.runtime.process import runtime
-from htm_core.store.connection import connect
-from htm_core.store.doctor import examine
-from htm_core.store.listening import ListenConnection
-from htm_core.store.migrate import migrate
-from htm_core.store.role_change import move
-from htm_core.store.roles import database_name
 from tests.stand_ins import HashEmbedder
 
 PASSWORD = "correct-horse-battery"

@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from htm_core import InvalidInput, SchemaOutdated
-from htm_core.store.doctor import examine
-from htm_core.store.findings import Finding
-from htm_core.store.migrate import migrate
-from htm_core.store.role_change import move
-from htm_core.store.roles import Roles, own_prefix
+from htm_core.db.doctor import examine
+from htm_core.db.findings import Finding
+from htm_core.db.migrate import migrate
+from htm_core.db.role_change import move
+from htm_core.db.roles import Roles, own_prefix
 from tests.attacks.installations import Installation, installed
 from tests.servers.cluster import OUTSIDER, ROOT, Cluster, htm
 from tests.servers.conftest import Open
@@ -368,7 +368,7 @@ def test_two_processes_may_be_the_first_in_two_databases_at_once(modern: Cluster
     made = [Installation(modern, f"first{uuid.uuid4().hex[:8]}") for _ in range(2)]
     for each in made:
         modern.create(each.database)
-    code = "import sys; from htm_core.store.migrate import migrate; print(len(migrate(sys.argv[1], roles=sys.argv[2]).migrations))"
+    code = "import sys; from htm_core.db.migrate import migrate; print(len(migrate(sys.argv[1], roles=sys.argv[2]).migrations))"
     prefix = f"both{uuid.uuid4().hex[:6]}"
     started = [
         subprocess.Popen(
@@ -383,10 +383,10 @@ def test_two_processes_may_be_the_first_in_two_databases_at_once(modern: Cluster
 
 
 def test_a_stranger_that_calls_itself_an_older_process_does_not_stop_a_migration(prod: Installation) -> None:
-    from htm_core.store.queries import load
+    from htm_core.db.queries import load
 
     with psycopg.connect(prod.dsn(OUTSIDER), application_name="htm/htm/1"), prod.connect() as admin:
-        statement = prod.roles.put_into(load("store/bootstrap")["older_clients"])
+        statement = prod.roles.put_into(load("db/bootstrap")["older_clients"])
         assert admin.execute(statement, {"schema": "htm", "oldest": 99}).fetchall() == []
     member = prod.login(prod.roles.app)
     with psycopg.connect(prod.dsn(member), application_name="htm/htm/1"), prod.connect() as admin:

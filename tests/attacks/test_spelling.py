@@ -7,8 +7,8 @@ import time
 import pytest
 
 from htm_core import Memory
+from htm_core.db.database import Database
 from htm_core.rules.text import spelling
-from htm_core.store.database import Database
 from tests.conftest import Make
 
 ENDLESS = [

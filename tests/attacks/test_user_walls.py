@@ -19,16 +19,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from htm_core import Memory, SchemaOutdated, Settings, StorageError
+from htm_core.db import tokens
+from htm_core.db.database import Database
+from htm_core.db.doctor import examine
+from htm_core.db.owner_claims import EVERYBODY, OwnerClaim, claim_of, sign
+from htm_core.db.queries import load
+from htm_core.db.schemas import search_path
 from htm_core.models.minilm.model import MiniLM
 from htm_core.palace import Enforcer, Palace
 from htm_core.runtime.process import runtime
-from htm_core.store import idempotency, tokens
-from htm_core.store.database import Database
-from htm_core.store.doctor import examine
+from htm_core.store import idempotency
 from htm_core.store.idempotency import KeptRequest
-from htm_core.store.owner_claims import EVERYBODY, OwnerClaim, claim_of, sign
-from htm_core.store.queries import load
-from htm_core.store.schemas import search_path
 from tests.attacks.installations import Installation, installed
 from tests.conftest import SETTINGS
 from tests.servers import programs
@@ -81,10 +82,8 @@ class Walled:
         """Begin a transaction as our processes do, but without a claim; answers with its terms."""
         connection.execute("begin")
         values = {"role": self.database.roles.name(role), "path": search_path(self.settings.schema_), "tenant": tenant}
-        connection.execute(
-            load("store/transactions")["enter"], values | {"now": "", "timeout": "30000", "idle": "30000"}
-        )
-        row = connection.execute(load("store/transactions")["claim_terms"]).fetchone()
+        connection.execute(load("db/transactions")["enter"], values | {"now": "", "timeout": "30000", "idle": "30000"})
+        row = connection.execute(load("db/transactions")["claim_terms"]).fetchone()
         assert row is not None
         return row[0], row[1]
 
@@ -556,18 +555,18 @@ def test_the_servers_signature_is_the_clients(walled: Walled, owner: str, key: b
     with walled.database.owner() as connection, connection.transaction(force_rollback=True):
         connection.execute("call set_user_walls_key(%b)", [key])
         connection.execute("select set_config('htm.tenant', %s, true)", [TENANT])
-        terms = connection.execute(load("store/transactions")["claim_terms"]).fetchone()
+        terms = connection.execute(load("db/transactions")["claim_terms"]).fetchone()
         assert terms is not None
         claim = sign(OwnerClaim(frozenset({owner})), key=key, tenant=TENANT, **terms)
-        connection.execute(load("store/transactions")["claim"], {"claim": claim})
+        connection.execute(load("db/transactions")["claim"], {"claim": claim})
         assert connection.execute("select claimed('owners') as owners").fetchone() == {"owners": [owner]}
 
 
 def test_every_table_of_a_tenant_is_behind_the_wall_or_belongs_to_no_user(walled: Walled) -> None:
     with walled.database.owner() as connection:
         values = {"schema": walled.settings.schema_, "pattern": ""}
-        tables = connection.execute(load("store/doctor")["tables"], values).fetchall()
-        bare = connection.execute(load("store/doctor")["without_user_wall"], values).fetchall()
+        tables = connection.execute(load("db/doctor")["tables"], values).fetchall()
+        bare = connection.execute(load("db/doctor")["without_user_wall"], values).fetchall()
     assert {table["name"] for table in tables} == OWNED | PARTS | COMMON | AUDIT
     assert bare == []
 
@@ -700,7 +699,7 @@ def test_behind_a_pooler_every_verb_is_served_and_no_claim_is_left(
                     "select set_config('role', 'htm_app', true), set_config('htm.tenant', %s, true)", ["x"]
                 )
                 connection.execute("set local search_path = htm")
-                row = connection.execute(load("store/transactions")["claim_terms"]).fetchone()
+                row = connection.execute(load("db/transactions")["claim_terms"]).fetchone()
                 assert row is not None
                 used.append(
                     sign(

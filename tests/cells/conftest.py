@@ -11,9 +11,9 @@ import psycopg
 import pytest
 
 from htm_core import Cells, Memory, Settings
+from htm_core.db.database import Database
 from htm_core.runtime import process
 from htm_core.runtime.process import runtime
-from htm_core.store.database import Database
 from tests.conftest import SETTINGS
 from tests.stand_ins import HashEmbedder
 

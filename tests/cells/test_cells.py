@@ -11,13 +11,13 @@ import psycopg
 import pytest
 
 from htm_core import Cells, DatabaseUnavailable, InvalidInput, NotFound, SchemaOutdated, Settings
+from htm_core.db.cluster.splitting import plan_split
+from htm_core.db.database import Database
 from htm_core.jobs.attempts import Attempts
 from htm_core.jobs.claims import Batch
 from htm_core.jobs.worker import Worker
 from htm_core.operations import read
-from htm_core.rules.splitting import plan_split
 from htm_core.runtime.process import runtime
-from htm_core.store.database import Database
 from tests.cells.conftest import Installation
 from tests.conftest import SETTINGS
 
@@ -226,7 +226,7 @@ def test_tokens_stay_at_home_and_open_the_tenant_wherever_it_is(two: Installatio
     from datetime import UTC, datetime
     from uuid import uuid4
 
-    from htm_core.store import tokens
+    from htm_core.db import tokens
 
     made = tokens.ApiToken(
         id=str(uuid4()), tenant="guarded", name="laptop", user=None, robot=None, scopes=("read",), created_at=datetime.now(UTC)

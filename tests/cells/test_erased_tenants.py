@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from htm_core import InvalidInput, StorageError
-from htm_core.store import tokens
+from htm_core.db import tokens
 from tests.attacks.test_user_walls import TENANT, fill
 from tests.cells.conftest import Installation
 from tests.cells.test_moves import Stopped, killed_at

@@ -11,8 +11,8 @@ import psycopg
 import pytest
 
 from htm_core import Cells, InvalidInput, NotFound, StorageError, TenantMove
-from htm_core.store import tenant_moves
-from htm_core.store.tenant_copy import moved_tables
+from htm_core.db.cluster import tenant_moves
+from htm_core.db.cluster.tenant_copy import moved_tables
 from tests.attacks.test_user_walls import TENANT, fill
 from tests.cells.conftest import Installation
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from htm_core.db import indexes
 from htm_core.models import vocabulary
 from htm_core.models.minilm import weights
-from htm_core.store import indexes
 from tests.cli.conftest import Htm
 
 

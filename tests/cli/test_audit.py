@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from htm_core.store.database import Database
+from htm_core.db.database import Database
 from tests.cli.conftest import Htm
 
 

@@ -9,11 +9,11 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from htm_core.db.doctor import examine
+from htm_core.db.findings import Finding
+from htm_core.db.migrate import migrate
+from htm_core.db.roles import Roles
 from htm_core.runtime.process import runtime
-from htm_core.store.doctor import examine
-from htm_core.store.findings import Finding
-from htm_core.store.migrate import migrate
-from htm_core.store.roles import Roles
 from tests.cli.conftest import Htm
 from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder

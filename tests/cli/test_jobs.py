@@ -8,9 +8,9 @@ import pytest
 
 from htm_core.base.telemetry import PendingJobs
 from htm_core.cli.admin import describe_backlog
+from htm_core.db import jobs
+from htm_core.db.database import Database
 from htm_core.jobs.attempts import MOST_TRIES
-from htm_core.store import jobs
-from htm_core.store.database import Database
 from tests.cli.conftest import Htm
 from tests.stand_ins import HashEmbedder
 

@@ -15,8 +15,8 @@ import pytest
 
 import htm_core
 from htm_core.cli import exit_codes
+from htm_core.db.database import Database
 from htm_core.models.minilm import weights
-from htm_core.store.database import Database
 from tests.cli.conftest import ROOT, Htm, bare
 
 

@@ -13,12 +13,12 @@ import psycopg
 import pytest
 
 from htm_core import Event, Eviction, Group, InvalidInput, Item, Memory, Node, Settings, StorageError
+from htm_core.db.database import Database
 from htm_core.engine.working_sets import WorkingSet
 from htm_core.groups import listener as listening
 from htm_core.groups.group import leave_all
 from htm_core.runtime import process
 from htm_core.store import groups, working
-from htm_core.store.database import Database
 from tests.conftest import SETTINGS, Make
 
 

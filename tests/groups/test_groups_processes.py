@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from htm_core.store.database import Database
+from htm_core.db.database import Database
 from tests.conftest import Make
 from tests.groups.member import BUDGET, Process, until_there
 

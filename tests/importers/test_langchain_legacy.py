@@ -6,9 +6,9 @@ import pytest
 from langchain_core.messages import messages_to_dict
 
 from htm_core import InvalidInput, Memory
+from htm_core.db import tenants
 from htm_core.importers import import_database
 from htm_core.importers import run as run_module
-from htm_core.store import tenants
 from htm_langchain import HTMChatMessageHistory, HTMVectorStore
 from tests.conftest import Make
 from tests.importers import peers

@@ -15,6 +15,8 @@ import pytest
 
 from htm_core import Memory, NotFound
 from htm_core.base.types import Hit, Node
+from htm_core.db import tokens
+from htm_core.db.database import Database
 from htm_core.integration.prompt_block import WARNING
 from htm_core.operations import read
 from htm_core.palace import Palace
@@ -22,8 +24,6 @@ from htm_core.server.inspector import sign_in as sign_in_module
 from htm_core.server.inspector.pages import PAGES, growth
 from htm_core.server.inspector.pages.recall import parts_of
 from htm_core.server.settings import Identity
-from htm_core.store import tokens
-from htm_core.store.database import Database
 from tests.conftest import Make
 from tests.inspector.conftest import SignIn, add_inspector, csrf_of, whole
 from tests.server.conftest import Issue, Running

@@ -13,10 +13,10 @@ import pytest
 from htm_core import Settings
 from htm_core.cli.options import CommonOptions
 from htm_core.cli.ui import visitor
+from htm_core.db import tenants
+from htm_core.db.database import Database
 from htm_core.operations import read
 from htm_core.server.settings import Identity
-from htm_core.store import tenants
-from htm_core.store.database import Database
 from tests.conftest import SETTINGS, Make
 from tests.inspector.conftest import SignIn, add_inspector, whole
 from tests.server.conftest import Running

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from htm_core.store.database import Connection, Database
+from htm_core.db.database import Connection, Database
 
 _SCRIPT = """
 with made as (

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from htm_core import InvalidInput, Memory, Settings
+from htm_core.db.database import Database
 from htm_core.jobs.attempts import MOST_TRIES
-from htm_core.store.database import Database
 from htm_core.text.tags import closure
 from tests.conftest import SETTINGS, Make
 from tests.jobs import killable
@@ -130,7 +130,7 @@ def test_a_tag_that_changes_while_it_is_being_related_is_related_again(
     alone: None, make: Make, database: Database, tenant: str
 ) -> None:
     """What a worker is at may have been read before the change: its job is not taken for the new one's."""
-    from htm_core.store import jobs
+    from htm_core.db import jobs
 
     with make(settings=IDLE) as memory:
         node = memory.remember("text", tags=["a"])

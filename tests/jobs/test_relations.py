@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from htm_core import InvalidInput, Memory, Node, NotFound, Settings
+from htm_core.db.database import Database
 from htm_core.operations.relations import KINDS
 from htm_core.store import relations
-from htm_core.store.database import Database
 from htm_core.text.tags import closure
 from tests.conftest import SETTINGS, Make, many
 from tests.stand_ins import HashEmbedder

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from htm_core.store import jobs
-from htm_core.store.citus import tables_schema
-from htm_core.store.database import Connection, Database
-from htm_core.store.jobs import Lane, LaneTenants
+from htm_core.db import jobs
+from htm_core.db.cluster.citus import tables_schema
+from htm_core.db.database import Connection, Database
+from htm_core.db.jobs import Lane, LaneTenants
 from tests.store.index_use import rows_read
 
 WAITING = 15_000

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from htm_core import InvalidInput, Memory, NotFound, Settings
-from htm_core.store.database import Database
+from htm_core.db.database import Database
 from htm_core.text.tags import closure
 from tests.conftest import SETTINGS, Make, many
 from tests.stand_ins import HashEmbedder

@@ -17,6 +17,10 @@ from hypothesis import strategies as st
 from psycopg.conninfo import make_conninfo
 
 from htm_core import Memory, Settings
+from htm_core.db import jobs
+from htm_core.db.connection import Connection
+from htm_core.db.database import Database
+from htm_core.db.jobs import ClaimedJob
 from htm_core.engine.fresh_nodes import NODES, OWNERS, FreshNodes
 from htm_core.jobs import handlers
 from htm_core.jobs.claims import Pace
@@ -24,10 +28,6 @@ from htm_core.jobs.turns import BULK_EVERY, Turns
 from htm_core.jobs.worker import FRESH_BATCH, Worker
 from htm_core.models.embedders import resolve
 from htm_core.runtime.process import Runtime, runtime
-from htm_core.store import jobs
-from htm_core.store.connection import Connection
-from htm_core.store.database import Database
-from htm_core.store.jobs import ClaimedJob
 from htm_core.store.write import FEW
 from tests.conftest import SETTINGS, Make, many
 from tests.jobs.backlog import add_backlog, insert_backlog

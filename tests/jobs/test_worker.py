@@ -13,15 +13,16 @@ import pytest
 
 from htm_core import Settings
 from htm_core.base.errors import DimensionMismatch, InvalidInput
+from htm_core.db import jobs
+from htm_core.db.database import Connection, Database
+from htm_core.db.jobs import Lane
 from htm_core.engine.fresh_nodes import FreshNodes
 from htm_core.jobs.attempts import MOST_TRIES
 from htm_core.jobs.reembed import reembed
 from htm_core.jobs.worker import Worker
 from htm_core.models.embedders import resolve
 from htm_core.models.stopping import native_parts
-from htm_core.store import jobs, nodes, search
-from htm_core.store.database import Connection, Database
-from htm_core.store.jobs import Lane
+from htm_core.store import nodes, search
 from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder
 

@@ -18,10 +18,10 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from pydantic import SecretStr
 
 from htm_core import Memory, Settings, shutdown
+from htm_core.db.address import Address
 from htm_core.integration import deadline, held
 from htm_core.integration.held import held_back
 from htm_core.runtime import process
-from htm_core.store.address import Address
 from htm_langchain import HTMMemoryMiddleware, with_memory
 from tests.conftest import Make
 from tests.langchain.models import scripted

@@ -10,7 +10,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from htm_core.store.database import Database
+from htm_core.db.database import Database
 from htm_langchain import HTMMemoryMiddleware
 from htm_langchain.messages import message_of
 from tests.conftest import Make

@@ -20,7 +20,7 @@ from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp,
 from langgraph.store.base.embed import EmbeddingsLambda
 
 from htm_core import DimensionMismatch, InvalidInput, Memory, ModelError, Settings
-from htm_core.store.database import Database
+from htm_core.db.database import Database
 from htm_langchain import AsyncHTMStore, HTMStore
 from htm_langchain.store.index import EmbeddingFunction
 from tests.conftest import Make

@@ -20,7 +20,7 @@ from langchain_core.indexing import InMemoryRecordManager, aindex, index
 from langchain_core.vectorstores import InMemoryVectorStore
 
 from htm_core import DimensionMismatch, InvalidInput, Memory, ModelError
-from htm_core.store.database import Database
+from htm_core.db.database import Database
 from htm_langchain import HTMEmbeddings, HTMVectorStore
 from tests.conftest import Make
 from tests.stand_ins import HashEmbedder

@@ -19,15 +19,15 @@ import uvicorn
 from htm_core import Memory
 from htm_core.base.types import Event
 from htm_core.client import Client
+from htm_core.db import tokens
+from htm_core.db.database import Database
+from htm_core.db.tokens import ApiToken
 from htm_core.runtime.process import runtime, threads
 from htm_core.server.app import Application, Mounted
 from htm_core.server.mcp.mounted import mounted
 from htm_core.server.memories import Whose
 from htm_core.server.run import configured
 from htm_core.server.settings import ServerSettings
-from htm_core.store import tokens
-from htm_core.store.database import Database
-from htm_core.store.tokens import ApiToken
 from tests.conftest import SETTINGS
 from tests.stand_ins import HashEmbedder
 

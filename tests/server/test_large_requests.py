@@ -11,8 +11,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from htm_core.db import tokens
 from htm_core.server.access import LOOKUPS
-from htm_core.store import tokens
 from tests.server.conftest import Issue, Running
 
 MANY = 300_000

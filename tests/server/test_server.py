@@ -16,10 +16,10 @@ import pytest
 from htm_core import InvalidInput
 from htm_core.api.routes import ROUTES
 from htm_core.client import Client
+from htm_core.db import tokens
+from htm_core.db.database import Database
 from htm_core.server.run import check_start
 from htm_core.server.settings import Identity, ServerSettings
-from htm_core.store import tokens
-from htm_core.store.database import Database
 from tests.server.conftest import Issue, Running
 
 ALL = frozenset(("admin",))

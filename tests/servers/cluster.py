@@ -16,8 +16,8 @@ from urllib.parse import quote, urlencode
 
 import psycopg
 
-from htm_core.store.prerequisites import roles_command
-from htm_core.store.roles import EMBEDDED
+from htm_core.db.prerequisites import roles_command
+from htm_core.db.roles import EMBEDDED
 from tests.servers.authority import Certificate, vouched
 from tests.servers.programs import Programs
 

@@ -16,13 +16,13 @@ import pytest
 from pydantic import SecretStr
 
 from htm_core import DatabaseUnavailable, Group, InvalidInput, Memory, SchemaOutdated, Settings, shutdown
-from htm_core.store import address
-from htm_core.store import migrate as steps
-from htm_core.store.citus import Placement, find_placement, is_moved
-from htm_core.store.connection import connect
-from htm_core.store.doctor import examine
-from htm_core.store.partitions import partition
-from htm_core.store.schema_files import FunctionFile, Migration, SchemaFiles, schema_files
+from htm_core.db import address
+from htm_core.db import migrate as steps
+from htm_core.db.cluster.citus import Placement, find_placement, is_moved
+from htm_core.db.connection import connect
+from htm_core.db.doctor import examine
+from htm_core.db.partitions import partition
+from htm_core.db.schema_files import FunctionFile, Migration, SchemaFiles, schema_files
 from tests.servers import programs
 from tests.servers.authority import Certificate
 from tests.servers.citus_cluster import CitusCluster

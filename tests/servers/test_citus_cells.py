@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from htm_core import Cells, InvalidInput, Memory, Settings
+from htm_core.db.doctor import examine
 from htm_core.runtime.process import runtime
-from htm_core.store.doctor import examine
 from tests.servers import programs
 from tests.servers.authority import Certificate
 from tests.servers.citus_cluster import CitusCluster

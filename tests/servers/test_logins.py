@@ -12,8 +12,8 @@ from urllib.parse import quote
 import pytest
 
 from htm_core import DatabaseUnavailable, SchemaOutdated
-from htm_core.store.migrate import migrate
-from htm_core.store.prerequisites import check_server
+from htm_core.db.migrate import migrate
+from htm_core.db.prerequisites import check_server
 from tests.crash_safety import crash_safe
 from tests.servers import programs
 from tests.servers.authority import authority

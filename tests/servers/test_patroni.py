@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from htm_core.store import replicas
+from htm_core.db.cluster import replicas
 from tests.servers import programs
 from tests.servers.authority import Certificate
 from tests.servers.conftest import Open

@@ -9,7 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from htm_core import Memory, StorageError
-from htm_core.store.doctor import examine
+from htm_core.db.doctor import examine
 from tests.servers import programs
 from tests.servers.cluster import HOST, Cluster
 from tests.servers.conftest import NewCluster, Open

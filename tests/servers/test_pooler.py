@@ -15,8 +15,8 @@ import psycopg
 import pytest
 
 from htm_core import DatabaseUnavailable, StorageError, shutdown
-from htm_core.store import indexes
-from htm_core.store.migrate import migrate
+from htm_core.db import indexes
+from htm_core.db.migrate import migrate
 from tests.langchain.test_distant import STEPS, in_steps
 from tests.langchain.test_middleware import config, said
 from tests.proxy import Proxy

@@ -17,11 +17,12 @@ import pytest
 from pydantic import SecretStr
 
 from htm_core import DatabaseUnavailable, HTMError, InvalidInput, Memory, Settings
+from htm_core.db import tokens
+from htm_core.db.cluster import replicas
+from htm_core.db.cluster.replicas import Written
+from htm_core.db.doctor import examine
+from htm_core.db.tokens import ApiToken
 from htm_core.jobs.tidying import TidyHandler
-from htm_core.store import replicas, tokens
-from htm_core.store.doctor import examine
-from htm_core.store.replicas import Written
-from htm_core.store.tokens import ApiToken
 from tests.servers import programs
 from tests.servers.cluster import APP, Cluster
 from tests.servers.conftest import NewCluster, Open

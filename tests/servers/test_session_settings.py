@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from htm_core import HTMError, StorageError, shutdown
-from htm_core.store.migrate import migrate
+from htm_core.db.migrate import migrate
 from tests.servers.cluster import ADMIN, APP, Cluster
 from tests.servers.conftest import Open
 from tests.servers.pooler import Pooler

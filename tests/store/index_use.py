@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
-from htm_core.store.citus import tables_schema
-from htm_core.store.connection import Connection
-from htm_core.store.database import Database
+from htm_core.db.cluster.citus import tables_schema
+from htm_core.db.connection import Connection
+from htm_core.db.database import Database
 
 # What the session has counted so far: unlike the statistics of the server, these need not be published first. On a Citus cluster the
 # rows are in shards, which have a number behind their name.

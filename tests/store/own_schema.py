@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from htm_core import Settings
+from htm_core.db.database import Database
 from htm_core.runtime.process import runtime
-from htm_core.store.database import Database
 from tests.conftest import SETTINGS
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from htm_core.store.queries import load
+from htm_core.db.queries import load
 
 CORE = Path(__file__).parents[2] / "htm_core"
 

@@ -13,9 +13,9 @@ import pytest
 from psycopg import errors as pg
 
 from htm_core.base.errors import HTMError
+from htm_core.db.database import Database
+from htm_core.db.owner_claims import EVERYBODY, claim_of
 from htm_core.store import audit
-from htm_core.store.database import Database
-from htm_core.store.owner_claims import EVERYBODY, claim_of
 
 NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
 

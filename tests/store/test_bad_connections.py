@@ -14,10 +14,10 @@ import pytest
 from psycopg_pool import PoolTimeout
 
 from htm_core import DatabaseUnavailable, InvalidInput, Memory, QueryTimeout, SchemaOutdated, Settings
+from htm_core.db.database import Database
+from htm_core.db.database import database as database_of
+from htm_core.db.errors import redact
 from htm_core.runtime.process import runtime
-from htm_core.store.database import Database
-from htm_core.store.database import database as database_of
-from htm_core.store.errors import redact
 from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder
 

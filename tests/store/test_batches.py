@@ -11,8 +11,8 @@ import psycopg
 import pytest
 
 from htm_core import Memory
+from htm_core.db.connection import Connection
 from htm_core.store import candidates
-from htm_core.store.connection import Connection
 from htm_core.store.search import texts
 from tests.conftest import Make
 

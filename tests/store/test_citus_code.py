@@ -10,11 +10,11 @@ import pytest
 from pydantic import SecretStr
 
 from htm_core import SchemaOutdated, Settings
-from htm_core.store import citus_code
-from htm_core.store.citus import ClusterNode
-from htm_core.store.citus_code import RULES, distributed_text
-from htm_core.store.queries import load
-from htm_core.store.schema_files import migrations, schema_files
+from htm_core.db.cluster import citus_code
+from htm_core.db.cluster.citus import ClusterNode
+from htm_core.db.cluster.citus_code import RULES, distributed_text
+from htm_core.db.queries import load
+from htm_core.db.schema_files import migrations, schema_files
 
 TABLES = {
     table
@@ -31,7 +31,7 @@ def distributed(file: str) -> LiteralString:
 
 @pytest.mark.parametrize("rule", RULES, ids=[rule.name for rule in RULES])
 def test_each_rule_finds_what_it_is_about_once_and_has_its_reason(rule: citus_code.Rule) -> None:
-    before, after = load("store/citus_code")[rule.name], load("store/citus_code")[f"{rule.name}_here"]
+    before, after = load("db/cluster/citus_code")[rule.name], load("db/cluster/citus_code")[f"{rule.name}_here"]
     assert FILES[rule.file].count(before) == 1
     assert before != after
     assert rule.why

@@ -19,9 +19,10 @@ from htm_core.base.identity import document_id
 from htm_core.base.settings import Settings
 from htm_core.base.types import CollectionHit
 from htm_core.collections.collection import Collection
-from htm_core.store import collections, indexes
+from htm_core.db import indexes
+from htm_core.db.database import Connection, Database
+from htm_core.store import collections
 from htm_core.store.collections import DocumentFilters
-from htm_core.store.database import Connection, Database
 from tests.conftest import SETTINGS
 from tests.store import index_use
 from tests.store.index_use import used

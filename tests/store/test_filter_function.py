@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from htm_core.base.filters.filters import compile_where
-from htm_core.store.database import Database
-from htm_core.store.schemas import Names
+from htm_core.db.database import Database
+from htm_core.db.schemas import Names
 from tests.filter_reference import matches
 
 # Few keys, and values that are equal, ordered or nested alike in many ways: so that filters and metadata meet.
@@ -65,7 +65,7 @@ def connection(database_url: str) -> Iterator[psycopg.Connection]:
     # A node of a Citus cluster that is not its coordinator makes a schema only for itself.
     with psycopg.connect(database_url, options="-c citus.enable_ddl_propagation=off") as connection:
         connection.execute("create schema filters_alone")
-        text = files("htm_core.store").joinpath("functions", "metadata_filter.sql").read_text("utf-8")
+        text = files("htm_core.db").joinpath("functions", "metadata_filter.sql").read_text("utf-8")
         connection.execute(Names("filters_alone", "pgvector").put_into(text))  # type: ignore[arg-type]
         connection.execute("set local search_path = pg_temp")
         yield connection

@@ -15,11 +15,11 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from htm_core import InvalidInput, Settings, StorageError
-from htm_core.store import address
-from htm_core.store.address import PAUSES
-from htm_core.store.citus import MOVED, ClusterNode, Placement
-from htm_core.store.connection import Connection, NoAnswer
-from htm_core.store.database import Database
+from htm_core.db import address
+from htm_core.db.address import PAUSES
+from htm_core.db.cluster.citus import MOVED, ClusterNode, Placement
+from htm_core.db.connection import Connection, NoAnswer
+from htm_core.db.database import Database
 from tests.conftest import SETTINGS
 
 pytestmark = pytest.mark.not_on_citus("plays a cluster itself, on an ordinary server", run=False)

@@ -13,10 +13,10 @@ import psycopg
 import pytest
 
 from htm_core import SchemaOutdated
-from htm_core.store import migrate
-from htm_core.store.migration_script import script
-from htm_core.store.roles import EMBEDDED
-from htm_core.store.schema_files import (
+from htm_core.db import migrate
+from htm_core.db.migration_script import script
+from htm_core.db.roles import EMBEDDED
+from htm_core.db.schema_files import (
     Applied,
     AppliedMigration,
     Migration,
@@ -96,7 +96,7 @@ def test_five_processes_at_once_migrate_once(
     admin: psycopg.Connection[tuple[object, ...]], database_url: str, schema: str
 ) -> None:
     code = (
-        "import sys; from htm_core.store.migrate import migrate; "
+        "import sys; from htm_core.db.migrate import migrate; "
         "print(len(migrate(sys.argv[1], schema=sys.argv[2], roles='htm').migrations))"
     )
 

@@ -13,10 +13,10 @@ import pytest
 from htm_core import Draft, InvalidInput, Memory
 from htm_core.base.errors import StorageError
 from htm_core.base.settings import Settings
-from htm_core.store import indexes, partitions
-from htm_core.store.database import Database
-from htm_core.store.doctor import examine
-from htm_core.store.partitions import MOST, partition
+from htm_core.db import indexes, partitions
+from htm_core.db.database import Database
+from htm_core.db.doctor import examine
+from htm_core.db.partitions import MOST, partition
 from tests.stand_ins import HashEmbedder
 from tests.store.own_schema import opened_schema, settings_in
 from tests.store.test_migrations import catalogue

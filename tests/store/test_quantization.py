@@ -13,11 +13,12 @@ import pytest
 
 from htm_core import Draft, InvalidInput, Memory, Settings
 from htm_core.base.errors import StorageError
-from htm_core.store import indexes, model_change, quantization
-from htm_core.store.database import Database
-from htm_core.store.doctor import examine
-from htm_core.store.partitions import partition
-from htm_core.store.quantization import quantize
+from htm_core.db import indexes, quantization
+from htm_core.db.database import Database
+from htm_core.db.doctor import examine
+from htm_core.db.partitions import partition
+from htm_core.db.quantization import quantize
+from htm_core.store import model_change
 from tests.store.index_use import used
 from tests.store.own_schema import opened_schema, settings_in
 from tests.store.test_migrations import catalogue

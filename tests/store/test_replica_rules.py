@@ -14,9 +14,9 @@ from psycopg import errors as pg
 from pydantic import SecretStr
 
 from htm_core import Settings
-from htm_core.store import replicas
-from htm_core.store.connection import BEGIN
-from htm_core.store.replicas import NoReplica, Replicas, ReplicaState, Written
+from htm_core.db.cluster import replicas
+from htm_core.db.cluster.replicas import NoReplica, Replicas, ReplicaState, Written
+from htm_core.db.connection import BEGIN
 
 
 class Standby:

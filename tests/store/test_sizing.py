@@ -13,14 +13,14 @@ import pytest
 
 from htm_core import Draft, Memory
 from htm_core.base.settings import Settings
-from htm_core.store import indexes, sizing
-from htm_core.store.database import Database
-from htm_core.store.doctor import examine
-from htm_core.store.findings import Finding
-from htm_core.store.owner_claims import EVERYBODY
-from htm_core.store.partitions import partition
-from htm_core.store.quantization import quantize
-from htm_core.store.sizing import IndexSize, Neglected, Sizes, Unindexed, advise, read_sizes
+from htm_core.db import indexes, sizing
+from htm_core.db.database import Database
+from htm_core.db.doctor import examine
+from htm_core.db.findings import Finding
+from htm_core.db.owner_claims import EVERYBODY
+from htm_core.db.partitions import partition
+from htm_core.db.quantization import quantize
+from htm_core.db.sizing import IndexSize, Neglected, Sizes, Unindexed, advise, read_sizes
 from tests.stand_ins import HashEmbedder
 from tests.store.own_schema import opened_schema, settings_in
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from htm_core import SchemaOutdated, StorageError
-from htm_core.store.connection import Connection, StatementsSpread, connect
-from htm_core.store.database import Database
+from htm_core.db.connection import Connection, StatementsSpread, connect
+from htm_core.db.database import Database
 from tests.conftest import Make
 
 WRITES = ("set_config", "insert", "update", "delete", "lock", "notify", "write_entries")

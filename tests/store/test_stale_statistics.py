@@ -15,8 +15,8 @@ import psycopg
 import pytest
 
 from htm_core import Draft, Memory, Settings
+from htm_core.db.connection import Connection
 from htm_core.runtime.process import runtime
-from htm_core.store.connection import Connection
 from tests.conftest import SETTINGS
 from tests.stand_ins import HashEmbedder
 from tests.store.index_use import rows_read

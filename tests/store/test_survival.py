@@ -83,7 +83,7 @@ def _all(memory: Memory) -> list[Mention]:
 
 MIGRATE = """
 import sys
-from htm_core.store.migrate import migrate
+from htm_core.db.migrate import migrate
 print("go", flush=True)
 migrate(sys.argv[1], schema=sys.argv[2], roles="htm")
 """
@@ -93,8 +93,8 @@ migrate(sys.argv[1], schema=sys.argv[2], roles="htm")
 def test_a_migration_that_is_killed_is_done_by_the_next_one(database_url: str) -> None:
     import psycopg
 
-    from htm_core.store.migrate import migrate
-    from htm_core.store.schema_files import migrations
+    from htm_core.db.migrate import migrate
+    from htm_core.db.schema_files import migrations
 
     schema = f"htm_killed_{os.getpid()}"
     dice = random.Random(3)

@@ -12,8 +12,8 @@ import pytest
 
 from htm_core import Draft, Memory, NotFound
 from htm_core.base.errors import HTMError
-from htm_core.store import indexes
-from htm_core.store.database import Database
+from htm_core.db import indexes
+from htm_core.db.database import Database
 from tests.conftest import Make
 from tests.stand_ins import HashEmbedder
 from tests.store.index_use import used

@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 
 from htm_core import InvalidInput, Memory
 from htm_core.base import telemetry
-from htm_core.engine import verbs
+from htm_core.db import verbs
 from tests.telemetry.conftest import Told
 
 Open = Callable[..., Memory]

@@ -10,11 +10,11 @@ import psycopg
 import pytest
 
 from htm_core import Memory
+from htm_core.db.migrate import _tell
 from htm_core.palace import Palace
-from htm_core.store.migrate import _tell
 from tests.conftest import Make
 
-_MIGRATION = files("htm_core.store").joinpath("migrations/010_release_0_2_0.sql").read_text("utf-8")
+_MIGRATION = files("htm_core.db").joinpath("migrations/010_release_0_2_0.sql").read_text("utf-8")
 STEP = _MIGRATION[_MIGRATION.index("\n-- Names ---") :]
 NFC = unicodedata.normalize("NFC", "Zo\u00eb")
 NFD = unicodedata.normalize("NFD", NFC)

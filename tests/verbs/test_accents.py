@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from htm_core import Collection, CollectionItem, Memory, NotFound
+from htm_core.db.database import Database
+from htm_core.db.owner_claims import EVERYBODY
 from htm_core.jobs.reindex import reindex
-from htm_core.store.database import Database
-from htm_core.store.owner_claims import EVERYBODY
 from tests.conftest import SETTINGS, Make
 
 ROWS = [json.loads(line) for line in Path(__file__).with_name("accents.jsonl").read_text("utf-8").splitlines()]

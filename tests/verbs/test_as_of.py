@@ -10,7 +10,7 @@ import pytest
 
 from htm_core import InvalidInput, Memory, NotFound, Settings, Window
 from htm_core.base.trust import SOURCES, source_of, trust_of
-from htm_core.store.database import Database
+from htm_core.db.database import Database
 from tests.conftest import SETTINGS
 
 # What expires here is long gone by the server's time, at which a worker that an earlier test has left awake would erase it.

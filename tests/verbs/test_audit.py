@@ -11,7 +11,7 @@ from datetime import timedelta
 import pytest
 
 from htm_core import AuditEntry, InvalidInput, Memory, NotFound
-from htm_core.store.database import Database
+from htm_core.db.database import Database
 from tests.conftest import Make
 
 

@@ -14,8 +14,8 @@ import pytest
 from htm_core import DimensionMismatch, InvalidInput, Memory, ModelError
 from htm_core.base.types import CollectionHit, CollectionItem
 from htm_core.collections.collection import Collection
+from htm_core.db.database import Database
 from htm_core.models.embedders import resolve
-from htm_core.store.database import Database
 from tests.stand_ins import HashEmbedder
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)

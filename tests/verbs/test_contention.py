@@ -10,8 +10,8 @@ from uuid import UUID
 import pytest
 
 from htm_core import Draft, HTMError, InvalidInput, Memory, NotFound, Settings
+from htm_core.db.database import Connection, Database
 from htm_core.store import keys
-from htm_core.store.database import Connection, Database
 from tests.conftest import SETTINGS, Make
 
 IDLE = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off"})
@@ -145,13 +145,13 @@ def test_anothers_vectors_do_not_stand_in_front_of_ones_own(
     """The index is shared by tenants of one model; the search still looks at one's own."""
     import random
 
-    from htm_core.store import indexes
-    from htm_core.store.queries import load
+    from htm_core.db import indexes
+    from htm_core.db.queries import load
     from tests.stand_ins import HashEmbedder
 
     # The index gives up after so many of another's: few here, so that few need to be written.
-    entering = load("store/transactions")["enter"] + ", set_config('hnsw.max_scan_tuples', '1000', true)"
-    monkeypatch.setitem(load("store/transactions"), "enter", entering)
+    entering = load("db/transactions")["enter"] + ", set_config('hnsw.max_scan_tuples', '1000', true)"
+    monkeypatch.setitem(load("db/transactions"), "enter", entering)
     dice = random.Random(5)
     embedder = HashEmbedder(dimension=24, name=f"crowd-{tenant}")
     near = embedder.embed_query("pressing question")
@@ -220,7 +220,7 @@ def test_who_said_finds_parts_of_words_and_noise(memory: Memory) -> None:
 
 
 def test_errors_of_contention_are_of_this_project() -> None:
-    from htm_core.store.errors import is_retryable
+    from htm_core.db.errors import is_retryable
 
     assert not is_retryable(HTMError("x"))
 

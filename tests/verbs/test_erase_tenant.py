@@ -14,16 +14,16 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from htm_core import InvalidInput, Memory, NotFound, Settings, StorageError
+from htm_core.db.database import Database
 from htm_core.operations import forget
 from htm_core.store import tenant_erasure
-from htm_core.store.database import Database
 from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder
 
 ERASER = """
 import sys
 from htm_core import Memory, Settings
-from htm_core.store import tenant_erasure
+from htm_core.db import tenant_erasure
 tenant_erasure.BATCH = 40
 
 def progress(rows):

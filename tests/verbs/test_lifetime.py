@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from htm_core import Memory, Settings, shutdown
+from htm_core.db import database as databases
 from htm_core.embedded import server
 from htm_core.engine import working_sets
 from htm_core.runtime import process
-from htm_core.store import database as databases
 from tests.conftest import SETTINGS, Make
 
 IDLE = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off"})

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from htm_core import Draft, Memory, Signals, Window
-from htm_core.store import indexes
-from htm_core.store.database import Database
+from htm_core.db import indexes
+from htm_core.db.database import Database
 from tests.conftest import SETTINGS, Make
 
 DIMENSION = 24

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from htm_core import Memory
-from htm_core.store.database import Database
+from htm_core.db.database import Database
 from tests.conftest import SETTINGS, Make
 
 FACTS = [

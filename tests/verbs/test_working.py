@@ -17,10 +17,10 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from htm_core import Event, Eviction, InvalidInput, Item, Memory, StorageError, shutdown
+from htm_core.db.database import Database
 from htm_core.engine import working_sets
 from htm_core.engine.working_sets import WorkingSet
 from htm_core.store import working as table
-from htm_core.store.database import Database
 from tests.conftest import Make, many
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from htm_core import Memory, Settings
+from htm_core.db.database import Database
+from htm_core.db.owner_claims import EVERYBODY
 from htm_core.operations import read
 from htm_core.store import working
-from htm_core.store.database import Database
-from htm_core.store.owner_claims import EVERYBODY
 from htm_core.store.working import NotedChange
 from tests.conftest import SETTINGS, Make
 

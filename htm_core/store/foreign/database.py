@@ -15,9 +15,9 @@ from pydantic import SecretStr
 
 from ...base.errors import DatabaseUnavailable, HTMError, InvalidInput, StorageError
 from ...base.settings import as_secret
-from ..connection import Connection, Row, connect, readable
-from ..errors import redact
-from ..queries import load
+from ...db.connection import Connection, Row, connect, readable
+from ...db.errors import redact
+from ...db.queries import load
 
 BATCH = 500  # rows that are in memory at a time
 # "postgresql+psycopg://", as SQLAlchemy writes an address: the frameworks have it in this form.
@@ -137,7 +137,7 @@ def open_foreign(dsn: str | SecretStr) -> Iterator[ForeignDatabase]:
             connection.autocommit = False
             connection.read_only = True
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-            connection.execute(load("store/connection")["settings"])
+            connection.execute(load("db/connection")["settings"])
             database = ForeignDatabase(connection)
         yield database
     finally:

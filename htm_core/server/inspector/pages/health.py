@@ -8,9 +8,9 @@ from starlette.responses import Response
 
 from ....base.settings import home
 from ....base.types import Stats
+from ....db.doctor import OLD_JOB_SECONDS
+from ....db.findings import MIN_FREE, Finding, free_space
 from ....models.tokenizers import default_tokens
-from ....store.doctor import OLD_JOB_SECONDS
-from ....store.findings import MIN_FREE, Finding, free_space
 from ..visit import Visit
 
 

@@ -1,0 +1,1 @@
+"""PostgreSQL: connections, transactions, schema and migrations, roles, walls, checks."""

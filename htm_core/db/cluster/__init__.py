@@ -1,0 +1,1 @@
+"""More than one server: cells of tenants, Citus, read replicas."""

@@ -1,0 +1,352 @@
+"""Transactions on the primary: how they begin, as whom and for whom, and how they end; and reads that are one message."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any, LiteralString
+
+import psycopg
+from psycopg.pq import TransactionStatus
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
+
+from ..base import time_limit
+from ..base.settings import Settings
+from .address import Address
+from .cluster import citus
+from .cluster.replicas import UNPREPARED, Written
+from .connection import BEGIN, Connection, NoAnswer, Row, StatementsSpread, check, ends_session, refusing_spread
+from .errors import detect_lost_session, translated
+from .installation import Installation
+from .owner_claims import OwnerClaim, sign
+from .pools import Pools
+from .queries import load
+from .user_walls import UserWall
+
+# From this version on the server bounds a whole transaction too.
+TRANSACTION_TIMEOUT_SINCE = 170000
+# The largest time-out that PostgreSQL takes, in milliseconds.
+LONGEST = 2**31 - 1
+# Seconds that the server waits longer than this process, whose error says more.
+GRACE = 1.0
+# Transactions that go with somebody else's pace, such as a backup's, may wait so many times longer for their client.
+PATIENT = 20
+
+# Seconds that a connection to another node of a cluster is waited for before this looks whether the tables have left that node.
+SOON = 1.0
+
+# What says nothing of a session that was there.
+ANOTHER_IS_NO_USE = (NoAnswer, PoolTimeout, PoolClosed, TooManyRequests, StatementsSpread)
+
+# The statements of one message, each with its parameters.
+Message = Sequence[tuple[LiteralString, Mapping[str, Any]]]
+# Queues the first statements of a transaction on its connection.
+First = Callable[[Connection], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """Start of a transaction: as whom, for which owners, and the seconds that it has, in all and between two statements."""
+
+    role: str
+    tenant: str
+    claim: OwnerClaim
+    key: bytes | None  # that the claim is signed with; None: nobody asks for one
+    whole: float
+    idle: float
+    now: datetime | None = None  # the memory's time; None: the server's
+    version: int | None = None  # as of which the tenant is in this cell; None: there are no cells, or it is no tenant's
+    followed: bool = True  # whether this process's reads on a replica must see what it writes
+    # Queues what travels with the beginning, and is called again where it begins once more elsewhere.
+    first: First | None = None
+    alone: bool = False  # whether that is all of it, which may be done twice: then the commit travels with it, too
+
+
+class Transactions:
+    """The transactions of one cell on its primary. The database must be open."""
+
+    def __init__(
+        self, installation: Installation, pools: Pools, wall: UserWall, *, settings: Settings, written: Written
+    ) -> None:
+        self._address: Address = installation.address
+        self._installation = installation
+        self._pools = pools
+        self._wall = wall
+        self._settings = settings
+        self.written = written  # how far the primary's log was after each commit that is followed
+        # Of each pool to open a connection, as far as they were looked at: to explain a time-out, and to look where the tables are.
+        self._failures: dict[str, int] = {}
+        self._failures_followed: dict[str, int] = {}
+
+    def limit(self, *, patient: bool) -> time_limit.TimeLimit:
+        """The limit of the verb that is running, or one for each answer alone."""
+        limit = time_limit.current()
+        if limit is not None:
+            return time_limit.TimeLimit(limit.seconds, total=math.inf) if patient else limit
+        longest = max(self._settings.verb_timeout, self._settings.statement_timeout + GRACE)
+        return time_limit.TimeLimit(longest, total=math.inf)
+
+    def start(
+        self, tenant: str, role: str, claim: OwnerClaim, *, patient: bool, now: datetime | None, followed: bool = True,
+        version: int | None = None, first: First | None = None, alone: bool = False,
+    ) -> Start:  # fmt: skip
+        """Return the start of a transaction now, in the time that the running verb has left."""
+        limit = time_limit.current()
+        return Start(
+            role=role,
+            tenant=tenant,
+            claim=claim,
+            key=self._wall.key if claim else None,
+            whole=math.inf if limit is None else limit.left,
+            idle=self._settings.verb_timeout * (PATIENT if patient else 1),
+            now=now,
+            version=version,
+            followed=followed,
+            first=first,
+            alone=alone,
+        )
+
+    @contextlib.contextmanager
+    def run(self, start: Start) -> Iterator[Connection]:
+        """A transaction that has begun; committed at the end, rolled back on any error."""
+        with (
+            translated(),
+            self._installation.looking_again_when_refused(),
+            self._begun(start) as connection,
+            detect_lost_session(connection, committing=True),
+            refusing_spread(connection),
+            self._concluded(connection, start),
+            detect_lost_session(connection, committing=False),
+        ):
+            yield connection
+
+    def begin(self, connection: Connection, start: Start) -> None:
+        """Begin a transaction with its first statements, or all of it, in one message, or in two where its claim is signed."""
+        if connection.info.transaction_status == TransactionStatus.IDLE:  # a replica may have begun it
+            connection.queue(BEGIN)
+        if connection.info.server_version >= TRANSACTION_TIMEOUT_SINCE and math.isfinite(start.whole):
+            whole = _milliseconds(start.whole + GRACE)
+            connection.queue(load("db/transactions")["transaction_timeout"], {"whole": whole})
+        idle = _milliseconds(start.idle + GRACE)
+        for statement, parameters in self._entering(start.role, start.tenant, start.now, start.version, idle=idle):
+            connection.queue(statement, parameters)
+        if start.key is not None:
+            asked = connection.queue(load("db/transactions")["claim_terms"])
+            connection.send_queued(patience=self._settings.pool_timeout)
+            claim = sign(start.claim, key=start.key, tenant=start.tenant, **asked.rows[0])
+            connection.queue(load("db/transactions")["claim"], {"claim": claim})
+        if start.first is not None:
+            start.first(connection)
+        if start.alone:
+            self._commit(connection, start)
+        connection.send_queued(patience=self._settings.pool_timeout)
+
+    def _entering(self, role: str, tenant: str, now: datetime | None, version: int | None, *, idle: str) -> Message:
+        """The statements that enter a transaction: its settings, the node of its tables, and the fence of its cell."""
+        settings = {
+            "role": self._installation.roles.name(role),
+            "path": self._installation.path,
+            "tenant": tenant,
+            "now": _moment(now),
+            "timeout": _milliseconds(min(self._settings.statement_timeout, time_limit.patience(1.0))),
+            "idle": idle,
+        }
+        enter: list[tuple[LiteralString, Mapping[str, Any]]] = [(_enter(), settings)]
+        if self._address.placement is not None:
+            enter.append((self._address.placement.enter, {}))
+        if version is not None:
+            enter.append((load("db/transactions")["enter_cell"], {"version": version}))
+        return enter
+
+    @contextlib.contextmanager
+    def _begun(self, start: Start) -> Iterator[Connection]:
+        """A pooled connection on which a transaction has begun."""
+        # The beginning has a verb's time, also where the transaction has more.
+        with time_limit.limited(_for_beginning(time_limit.current())):
+            pool, connection = self._address.on_its_node(lambda: self._begin_on(self._pool(start.role), start))
+        try:
+            yield connection
+        finally:
+            pool.putconn(connection)
+
+    def _begin_on(
+        self, pool: ConnectionPool[Connection], start: Start
+    ) -> tuple[ConnectionPool[Connection], Connection]:
+        return pool, self._alive(pool, start)
+
+    @contextlib.contextmanager
+    def _concluded(self, connection: Connection, start: Start) -> Iterator[None]:
+        """Commit at the end, or roll back after any error and raise that error even if the rollback fails."""
+        try:
+            yield
+            if not start.alone:
+                self._commit(connection, start)
+        except BaseException:
+            with contextlib.suppress(psycopg.Error):
+                connection.rollback()
+            raise
+
+    def _commit(self, connection: Connection, start: Start) -> None:
+        if not (start.followed and self.written.is_asked_for):
+            connection.commit()
+        else:
+            self.written.note(_commit_position(connection))
+
+    # -- reads that are one message ------------------------------------------------------------------------------------
+
+    def message(
+        self, tenant: str, statement: LiteralString, parameters: Mapping[str, Any], *, now: datetime | None, version: int | None
+    ) -> Message:  # fmt: skip
+        """The message of one statement that only reads: what enters its transaction, and itself."""
+        # It never waits for this process.
+        return [*self._entering("htm_app", tenant, now, version, idle="0"), (statement, parameters)]
+
+    def read(self, message: Callable[[], Message]) -> list[Row]:
+        """The rows of a message, which is made by where the tables are now."""
+        with translated(), self._installation.looking_again_when_refused():
+            return self._address.on_its_node(lambda: self._read(message()))
+
+    def _read(self, statements: Message) -> list[Row]:
+        pools, pool = self._pools, self._pool("htm_app")
+        try:
+            with self._lent(pool) as connection, refusing_spread(connection):
+                return connection.read(*statements, prepare=pools.is_direct)
+        except UNPREPARED:
+            pools.is_direct = False  # an upgrade, or a pooler that hides itself
+            return self._read_again(pool, statements)
+        except psycopg.OperationalError as error:
+            # As at the beginning of a transaction: see `_alive`.
+            if isinstance(error, PoolTimeout):
+                self._address.connect("htm_app").close()
+                if self._has_failed(pool):
+                    return self._read_again(pool, statements)
+            if not _has_ended_session(error):
+                raise
+            self._address.after_lost_session("htm_app")
+            pool.check()
+            return self._read_again(pool, statements)
+
+    def _read_again(self, pool: ConnectionPool[Connection], statements: Message) -> list[Row]:
+        with self._lent(pool) as connection, detect_lost_session(connection, committing=False):
+            return connection.read(*statements, prepare=self._pools.is_direct)
+
+    # -- connections that answer ---------------------------------------------------------------------------------------
+
+    def _pool(self, role: str) -> ConnectionPool[Connection]:
+        return self._pools.of(role, self._address)
+
+    def _alive(self, pool: ConnectionPool[Connection], start: Start) -> Connection:
+        """A connection that answers. When there is none in time, the error says why the pool cannot open one."""
+        try:
+            try:
+                return self._answering(pool, start)
+            except psycopg.OperationalError as error:
+                if not _has_ended_session(error):
+                    raise
+                self._address.after_lost_session(start.role)
+                pool.check()  # the same event has probably ended other sessions; finding them one by one takes longer
+                return self._answering(pool, start)
+        except PoolTimeout:
+            with self._address.connect(start.role) as connection, connection.transaction():
+                self._installation.enter(connection)
+                self._installation.refuse_cells(connection)
+            if not self._has_failed(pool):
+                raise
+            return self._answering(pool, start)  # the server is back; the pool only looks for it at growing intervals
+
+    def _has_failed(self, pool: ConnectionPool[Connection]) -> bool:
+        """True if the pool has failed to open a connection since the last look: then it is no use to say that all are in use."""
+        return _has_failed_since(self._failures, pool)
+
+    def _answering(self, pool: ConnectionPool[Connection], start: Start) -> Connection:
+        """A connection on which a transaction has begun; on an error it goes back to the pool."""
+        connection = self._take(pool)
+        try:
+            self.begin(connection, start)
+        except BaseException:
+            with contextlib.suppress(psycopg.Error):
+                connection.rollback()
+            pool.putconn(connection)
+            raise
+        return connection
+
+    @contextlib.contextmanager
+    def _lent(self, pool: ConnectionPool[Connection]) -> Iterator[Connection]:
+        """A connection of a pool, which goes back at the end."""
+        connection = self._take(pool)
+        try:
+            yield connection
+        finally:
+            pool.putconn(connection)
+
+    def _take(self, pool: ConnectionPool[Connection]) -> Connection:
+        """A connection of a pool; raises `NodeUnreachable` where none can be opened to a node that the tables have left."""
+        placement, longest = self._address.placement, self._settings.pool_timeout
+        if placement is None or placement.node.is_here or longest <= SOON:
+            return self._pools.take(pool)
+        try:
+            return self._pools.take(pool, longest=SOON)
+        except PoolTimeout as error:
+            if _has_failed_since(self._failures_followed, pool) and self._address.has_left(placement):
+                raise citus.unreachable(placement.node, error) from error
+            return self._pools.take(pool, longest=longest - SOON)
+
+    # -- the primary's log ---------------------------------------------------------------------------------------------
+
+    def ask_position(self, *, patience: float) -> int:
+        """Ask how far the primary's log is; raises psycopg's errors."""
+        pool = self._pool("htm_app")
+        connection = self._pools.take(pool, longest=patience)
+        try:
+            (result,) = check(connection, patience=patience, opening=load("db/cluster/replicas")["written"].encode())
+        finally:
+            pool.putconn(connection)
+        return int(result.get_value(0, 0) or 0)
+
+
+@cache
+def _enter() -> LiteralString:
+    """The statement that begins a transaction: the settings of every session of ours, and those of this transaction, in one."""
+    return f"{load('db/connection')['settings']}, {load('db/transactions')['enter'].partition('select ')[2]}"
+
+
+def _has_ended_session(error: psycopg.OperationalError) -> bool:
+    """True if an error says that a session has ended, so that another one may answer.
+
+    If one gives no answer, no other will: trying each would only wait again. And what the server refuses it refuses there, too.
+    """
+    return ends_session(error) and not isinstance(error, ANOTHER_IS_NO_USE)
+
+
+def _has_failed_since(seen: dict[str, int], pool: ConnectionPool[Connection]) -> bool:
+    """True if a pool has failed to open more connections than were seen, which are seen then."""
+    failures = pool.get_stats().get("connections_errors", 0)
+    before, seen[pool.name] = seen.get(pool.name, 0), failures
+    return failures > before
+
+
+def _for_beginning(limit: time_limit.TimeLimit | None) -> time_limit.TimeLimit | None:
+    return time_limit.TimeLimit(limit.seconds) if limit is not None and math.isinf(limit.ends) else limit
+
+
+def _moment(now: datetime | None) -> str:
+    """A time as the server's settings have it; empty for the server's own."""
+    return "" if now is None else now.isoformat()
+
+
+def _milliseconds(seconds: float) -> str:
+    """Seconds as the server's settings have them, of which 0 would be no limit."""
+    return str(min(LONGEST, max(1, int(1000 * min(seconds, LONGEST)))))
+
+
+def _commit_position(connection: Connection) -> int:
+    """Commit, and say how far the primary's log is then: in one message. 0 where nothing was written."""
+    replicas = load("db/cluster/replicas")
+    has_written = connection.queue(replicas["has_written"])
+    connection.queue("commit")
+    written = connection.queue(replicas["written"])
+    return int(written.rows[0]["position"]) if has_written.rows[0]["has_written"] else 0

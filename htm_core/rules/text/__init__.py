@@ -1,0 +1,1 @@
+"""Its modules move to the folders of their features."""
