@@ -18,8 +18,8 @@ from math import log1p
 from time import perf_counter_ns
 
 from htm_core import Item
-from htm_core.rules.working_memory.eviction_policies import Policy
-from htm_core.rules.working_memory.memory import WorkingMemory
+from htm_core.working.eviction_policies import Policy
+from htm_core.working.memory import WorkingMemory
 
 SIZES = (1_000, 5_000, 20_000, 100_000)
 TOKENS, SPAN, ADDITIONS, SORTS = 10, 30 * 86_400.0, 1_000, 7

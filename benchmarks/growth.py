@@ -48,9 +48,9 @@ from htm_core import Draft, Memory, Settings, shutdown
 from htm_core.db import indexes
 from htm_core.db.database import Database
 from htm_core.db.owner_claims import EVERYBODY
-from htm_core.engine import working_sets
 from htm_core.runtime.process import runtime
 from htm_core.store import search
+from htm_core.working import working_sets
 from tests.servers.cluster import ADMIN
 
 USERS = (1e4, 1e5, 1e6, 1e7, 1e8)

@@ -75,12 +75,12 @@ from .operations import recall as recall_module
 from .operations import revise as revise_module
 from .operations.backup import Backup
 from .operations.files import File, Loaded, Progress
-from .rules.working_memory.context import assemble
-from .rules.working_memory.eviction_policies import Policy
-from .rules.working_memory.memory import WorkingMemory
 from .runtime import process
 from .runtime.open import Options, opened
 from .text.redaction.redactor import Redactor, RedactorLike
+from .working.context import assemble
+from .working.eviction_policies import Policy
+from .working.memory import WorkingMemory
 
 if TYPE_CHECKING:
     from .aio import AsyncMemory

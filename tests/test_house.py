@@ -42,6 +42,7 @@ LAYERS = {
     "text": 1, "timeframes": 1,
     "embedded": 2, "models": 2,
     "db": 3, "reading": 3,
+    "working": 4,
     "rules": 51, "samples": 51,
     "store": 53,
     "engine": 54,

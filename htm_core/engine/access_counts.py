@@ -14,9 +14,10 @@ from ..db import tenants
 from ..db.database import Database
 from ..db.errors import retry_transaction
 from ..db.owner_claims import claim_of
-from ..store import nodes, working
-from ..store.working import CountedAccesses, SetKey
-from .working_sets import counted
+from ..store import nodes
+from ..working import store
+from ..working.store import CountedAccesses, SetKey
+from ..working.working_sets import counted
 
 Counts = dict[UUID, tuple[int, datetime]]
 
@@ -99,7 +100,7 @@ class AccessCounts:
             if access_counts.nodes:
                 nodes.add_accesses(connection, access_counts.nodes)
             for key in sorted(access_counts.held, key=lambda key: (key.owner, key.shared, key.holder, key.session)):
-                counts = working.add_accesses(connection, key, access_counts.held[key])
+                counts = store.add_accesses(connection, key, access_counts.held[key])
                 if counts is not None:
                     written[key] = counts
             tenants.set_robots_active(connection, access_counts.robots)

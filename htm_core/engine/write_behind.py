@@ -12,9 +12,9 @@ from ..base import time_limit
 from ..base.errors import DatabaseUnavailable, StorageError
 from ..base.fork import renewed_after_fork
 from ..db.database import Database
-from ..store.working import SetKey
+from ..working.store import SetKey
+from ..working.working_sets import write_unwritten_sets
 from .access_counts import AccessCounts
-from .working_sets import write_unwritten_sets
 
 _log = logging.getLogger("htm.working_sets")
 

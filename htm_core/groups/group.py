@@ -15,10 +15,10 @@ from ..db.database import Connection, Database
 from ..db.errors import attempts, retry_transaction
 from ..db.verbs import verbs
 from ..engine.engine import Engine
-from ..engine.working_sets import WorkingSet, working_set
 from ..store import groups
 from ..store.groups import GroupRules, Role
-from ..store.working import SetKey
+from ..working.store import SetKey
+from ..working.working_sets import WorkingSet, working_set
 from .heartbeat import Heartbeat, LocalMember
 from .listener import Listener
 

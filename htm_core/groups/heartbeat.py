@@ -13,9 +13,9 @@ from ..base.errors import HTMError
 from ..base.fork import renewed_after_fork
 from ..db.database import Database
 from ..engine.engine import Engine
-from ..engine.working_sets import WorkingSet
 from ..store import groups
 from ..store.groups import GroupMembership, Role
+from ..working.working_sets import WorkingSet
 
 _log = logging.getLogger("htm.groups")
 

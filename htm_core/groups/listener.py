@@ -13,7 +13,7 @@ from ..base.errors import HTMError
 from ..base.fork import renewed_after_fork
 from ..db.database import Database
 from ..db.listening import ListenConnection
-from ..engine.working_sets import WorkingSet, open_sets
+from ..working.working_sets import WorkingSet, open_sets
 from .heartbeat import Heartbeat
 
 _log = logging.getLogger("htm.groups")

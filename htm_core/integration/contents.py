@@ -11,7 +11,7 @@ from ..base.types import Mention
 from ..memory import Memory
 from ..operations.files import chunks_of
 from ..operations.read import latest_sessions, map_points, map_stamp, session_titles, working_history
-from ..store.working import NotedChange
+from ..working.store import NotedChange
 
 CLUSTERS, LEAST = 8, 12  # on a map at most, and memories in each on average
 CHARACTERS = 500  # of a memory by which its cluster is named

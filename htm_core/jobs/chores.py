@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 
 from ..db import jobs
 from ..db.database import Connection, Database
-from ..store import forgetting, working
+from ..store import forgetting
+from ..working import store
 from .served_cells import ServedCells
 from .tidying import TIDY_SECONDS, queue_due
 
@@ -51,7 +52,7 @@ class Chores:
 
         def expired(connection: Connection) -> list[str]:
             """The tenants of a cell with something to sweep."""
-            working.drop_all_history(connection, before=datetime.now(UTC) - self._database.settings.working_history)
+            store.drop_all_history(connection, before=datetime.now(UTC) - self._database.settings.working_history)
             return list(forgetting.tenants_with_expired(connection, before=before))
 
         for tenant in dict.fromkeys(tenant for cell in self._cells.ask(expired) for tenant in cell):

@@ -22,7 +22,7 @@ from ..db.verbs import verbs
 from ..engine.engine import Engine
 from ..rules.backup import check_header, check_owner, check_row, source_of
 from ..store import backup
-from ..store.working import SetVersion
+from ..working.store import SetVersion
 
 FORMAT = "htm-backup"
 VERSION = 2  # since groups, working memories and work are in it; what is older has all the rest

@@ -15,8 +15,9 @@ from ..db.database import Connection
 from ..db.errors import attempts
 from ..db.owner_claims import EVERYBODY
 from ..engine.engine import Engine, new_id
-from ..store import audit, forgetting, tenant_erasure, tidying, working
+from ..store import audit, forgetting, tenant_erasure, tidying
 from ..store.tenant_erasure import Progress
+from ..working import store
 from .read import find, get
 
 CONFIRMED = "confirmed"
@@ -85,7 +86,7 @@ def sweep(engine: Engine) -> int:
     for attempt in attempts():
         with attempt, engine.transaction(everybody=True) as connection:
             hidden, gone = forgetting.sweep(connection, before=before)
-            working.drop_history(connection, before=engine.clock() - engine.settings.working_history)
+            store.drop_history(connection, before=engine.clock() - engine.settings.working_history)
     engine.drop(hidden)
     engine.emit("sweep", hidden=len(hidden), nodes=gone)
     return gone

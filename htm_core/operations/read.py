@@ -17,8 +17,8 @@ from ..db import jobs, tenants
 from ..db.database import Connection, Row
 from ..engine.engine import Engine
 from ..store import keys, mentions, nodes
-from ..store import working as working_store
 from ..text.tags import normalize_all
+from ..working import store as working_store
 from .local_times import local_mentions
 
 Cursor = str | Mention | None

@@ -32,13 +32,13 @@ from ..base.types import (
 from ..db.database import Database
 from ..engine.calendar import zone_of
 from ..engine.engine import Clock, Engine
-from ..engine.working_sets import working_set
 from ..jobs.handlers import EmbedHandler, Handler, JudgeHandler, ProposeHandler, TagHandler
 from ..models.embedders import MINILM, MINILM_INT8, resolve
 from ..models.tokenizers import resolve_tokenizer
-from ..rules.working_memory.eviction_policies import Policy
-from ..store.working import SetKey
 from ..text.redaction.redactor import RedactorLike, resolve_redactor
+from ..working.eviction_policies import Policy
+from ..working.store import SetKey
+from ..working.working_sets import working_set
 from . import process
 
 if TYPE_CHECKING:

@@ -18,12 +18,12 @@ from ..base.settings import Settings, as_secret, check_dsn, home
 from ..base.time_limit import TimeLimit, end_idle_threads, limited
 from ..db.database import Database, close_all, database
 from ..engine.fresh_nodes import FreshNodes
-from ..engine.working_sets import forget_sets
 from ..engine.write_behind import WriteBehind
 from ..groups.group import leave_all
 from ..groups.heartbeat import Heartbeat
 from ..groups.listener import Listener
 from ..jobs.worker import Worker
+from ..working.working_sets import forget_sets
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from ..base.identity import ANONYMOUS
 from ..db import jobs
 from ..db.database import Connection, Row
 from ..db.queries import load
-from .working import SetVersion
+from ..working.store import SetVersion
 
 PARTS = (
     "robots",

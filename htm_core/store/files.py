@@ -15,7 +15,8 @@ from ..db import locks
 from ..db.database import Connection, Row
 from ..db.queries import load
 from ..text.markdown import Chunk
-from . import nodes, working
+from ..working import store
+from . import nodes
 
 
 def lock(connection: Connection, paths: Sequence[str], *, owner: str) -> dict[str, bytes]:
@@ -85,7 +86,7 @@ def forget_missing(
     touched = {row["node_id"] for row in hidden if row["node_id"] is not None}
     if touched:
         nodes.refresh(connection, touched, described=touched)
-        working.remove_dead(connection, sorted(touched))
+        store.remove_dead(connection, sorted(touched))
     dead = touched - nodes.live(connection, sorted(touched)) if touched else touched
     return Counter(str(row["session"]) for row in hidden), dead
 

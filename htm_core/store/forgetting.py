@@ -11,7 +11,8 @@ from ..base.places import NOTE_OWNER_PREFIX, note_owner
 from ..db import jobs
 from ..db.database import Connection, Row
 from ..db.queries import load
-from . import keys, mentions, nodes, places, quotes, relations, working
+from ..working import store
+from . import keys, mentions, nodes, places, quotes, relations
 
 COUNTED = (
     20  # in so many passages a word stands at least of which the statistics of words know (functions/word_counts.sql)
@@ -48,7 +49,7 @@ def _hide(connection: Connection, touched: Sequence[UUID], *, owner: str, by: st
     nodes.refresh(connection, touched, described=touched)
     gone = sorted(set(touched) - nodes.live(connection, touched))
     gone += quotes.forget(connection, gone, owner=owner, by=by, at=at)
-    working.remove_dead(connection, sorted({*touched, *gone}))
+    store.remove_dead(connection, sorted({*touched, *gone}))
     return gone
 
 
@@ -121,7 +122,7 @@ def hide_expired(connection: Connection, *, owner: str) -> list[UUID]:
     if not touched:
         return []
     nodes.refresh(connection, touched, described=touched)
-    working.remove_dead(connection, touched)
+    store.remove_dead(connection, touched)
     return sorted(set(touched) - nodes.live(connection, touched))
 
 
@@ -234,14 +235,14 @@ def delete_unmentioned(
     parts = connection.execute(statements["count_parts"], {"ids": unmentioned}).fetchone()
     assert parts is not None  # a select without from has one row
     dropped = connection.execute(statements["drop_keys"], {"ids": unmentioned, "owner": owner}).fetchall()
-    working.prune(connection, unmentioned)
+    store.prune(connection, unmentioned)
     if parts["passages"] >= COUNTED:
         jobs.enqueue_count(connection)  # a word that only they had leaves the statistics of words, too
     quoting = quotes.erase(connection, unmentioned, owner=owner, stated=stated) if unmentioned else {}
     connection.execute(statements["drop_nodes"], {"ids": unmentioned})
     left = set(touched) - set(unmentioned)
     nodes.refresh(connection, left, described=left)
-    working.remove_dead(connection, list(left))
+    store.remove_dead(connection, list(left))
     counts = {"nodes": len(unmentioned), "keys": len(dropped), **parts}
     for whose, showing in sorted(quoting.items()):  # what only showed them goes, too
         more = delete_unmentioned(connection, sorted(set(showing)), owner=whose)

@@ -14,7 +14,8 @@ from ..base.places import Drawer, Placed, Room, note_owner_prefix
 from ..db import locks
 from ..db.database import Connection, Row
 from ..db.queries import load
-from . import nodes, working
+from ..working import store
+from . import nodes
 
 
 def insert(
@@ -126,7 +127,7 @@ def _hide_unmentioned(connection: Connection, rows: Iterable[Row]) -> set[UUID]:
         return set()
     nodes.refresh(connection, touched, described=touched)
     gone = touched - nodes.live(connection, sorted(touched))
-    working.remove_dead(connection, sorted(gone))
+    store.remove_dead(connection, sorted(gone))
     return gone
 
 

@@ -40,8 +40,8 @@ from htm_core.palace.reader import ChatReader, Reading
 from htm_core.palace.tool_replies import PalaceToolReplies
 from htm_core.rules.grounding.detection import Detection
 from htm_core.rules.grounding.grounding import ANSWER, LESS, NAME_BOTH, Contradiction, Evidence, Grounding, Layer
-from htm_core.rules.working_memory.context import assemble
 from htm_core.text.fence import Fence, escape, indented, label, new_token, one_line, source
+from htm_core.working.context import assemble
 from tests.conftest import Make, many
 from tests.stand_ins import StandInChat
 

@@ -18,7 +18,7 @@ from htm_core.aio import AsyncMemory
 from htm_core.base.filters.filters import KNOWN
 from htm_core.base.types import CollectionHit, CollectionItem, Timings
 from htm_core.collections.collection import Collection
-from htm_core.rules.working_memory.memory import WorkingMemory
+from htm_core.working.memory import WorkingMemory
 from tests.docs.markdown import ROOT, blocks, sections
 
 REFERENCE = ROOT / "docs" / "reference.md"

@@ -14,11 +14,12 @@ import pytest
 
 from htm_core import Event, Eviction, Group, InvalidInput, Item, Memory, Node, Settings, StorageError
 from htm_core.db.database import Database
-from htm_core.engine.working_sets import WorkingSet
 from htm_core.groups import listener as listening
 from htm_core.groups.group import leave_all
 from htm_core.runtime import process
-from htm_core.store import groups, working
+from htm_core.store import groups
+from htm_core.working import store
+from htm_core.working.working_sets import WorkingSet
 from tests.conftest import SETTINGS, Make
 
 
@@ -163,7 +164,7 @@ def test_what_a_lost_process_added_beyond_the_budget_is_evicted_and_reported_by_
         others = [a.remember(text) for text in ("four five six", "seven eight nine")]
         assert eventually(lambda: [each.item.id for each in gone] == [first.id])
         with a._engine.transaction() as connection:  # it was killed before it saw that its plan was too much
-            working.change(connection, a._engine.working.key, admitted=[item(first)])
+            store.change(connection, a._engine.working.key, admitted=[item(first)])
         assert eventually(lambda: [each.item.id for each in gone] == [first.id, others[0].id])
         assert contents(a) == ["seven eight nine", "one two three"]
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from htm_core.base.errors import InvalidInput
 from htm_core.base.types import Context, Item
-from htm_core.rules.working_memory.context import ORDERS, assemble
+from htm_core.working.context import ORDERS, assemble
 
 HOUR, DAY = 3600.0, 86_400.0
 NOW = 100 * DAY

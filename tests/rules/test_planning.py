@@ -12,8 +12,8 @@ import pytest
 
 from htm_core.base.errors import InvalidInput
 from htm_core.base.types import Eviction, Item
-from htm_core.rules.working_memory.eviction_policies import POLICIES
-from htm_core.rules.working_memory.memory import Plan, WorkingMemory
+from htm_core.working.eviction_policies import POLICIES
+from htm_core.working.memory import Plan, WorkingMemory
 
 NOW = 8_640_000.0
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from htm_core.base.errors import InvalidInput
 from htm_core.base.types import Eviction, Item
-from htm_core.rules.working_memory.eviction_policies import POLICIES, ranking
-from htm_core.rules.working_memory.memory import WorkingMemory
+from htm_core.working.eviction_policies import POLICIES, ranking
+from htm_core.working.memory import WorkingMemory
 
 HOUR, DAY = 3600.0, 86_400.0
 NOW = 100 * DAY

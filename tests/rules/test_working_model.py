@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 )
 
 from htm_core.base.types import Item
-from htm_core.rules.working_memory.memory import Plan, WorkingMemory
+from htm_core.working.memory import Plan, WorkingMemory
 
 BUDGET = 20
 

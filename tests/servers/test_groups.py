@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from htm_core import Memory
-from htm_core.engine.working_sets import WorkingSet
+from htm_core.working.working_sets import WorkingSet
 from tests.servers.cluster import APP, Cluster
 from tests.servers.conftest import Open
 from tests.servers.pooler import Pooler

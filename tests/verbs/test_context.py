@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from htm_core import Draft, Item, Memory
-from htm_core.engine.working_sets import forget_sets
+from htm_core.working.working_sets import forget_sets
 from tests.conftest import SETTINGS, Make
 
 START = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)

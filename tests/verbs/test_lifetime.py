@@ -15,8 +15,8 @@ import pytest
 from htm_core import Memory, Settings, shutdown
 from htm_core.db import database as databases
 from htm_core.embedded import server
-from htm_core.engine import working_sets
 from htm_core.runtime import process
+from htm_core.working import working_sets
 from tests.conftest import SETTINGS, Make
 
 IDLE = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off"})

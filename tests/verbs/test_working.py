@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from htm_core import Event, Eviction, InvalidInput, Item, Memory, StorageError, shutdown
 from htm_core.db.database import Database
-from htm_core.engine import working_sets
-from htm_core.engine.working_sets import WorkingSet
-from htm_core.store import working as table
+from htm_core.working import store as table
+from htm_core.working import working_sets
+from htm_core.working.working_sets import WorkingSet
 from tests.conftest import Make, many
 
 

@@ -12,8 +12,8 @@ from htm_core import Memory, Settings
 from htm_core.db.database import Database
 from htm_core.db.owner_claims import EVERYBODY
 from htm_core.operations import read
-from htm_core.store import working
-from htm_core.store.working import NotedChange
+from htm_core.working import store
+from htm_core.working.store import NotedChange
 from tests.conftest import SETTINGS, Make
 
 START = datetime(2026, 5, 3, 12, tzinfo=UTC)
@@ -196,9 +196,9 @@ def test_the_worker_deletes_old_records_of_all_tenants_and_nobody_else_may(
     long_ago = datetime.now(UTC) - timedelta(days=4_000)
     with database.transaction(tenant, claim=EVERYBODY) as connection:
         connection.execute("update working_changes set at = %s where seq = 2", [long_ago])
-        assert working.drop_all_history(connection, before=long_ago + timedelta(days=1)) == 0
+        assert store.drop_all_history(connection, before=long_ago + timedelta(days=1)) == 0
     with database.transaction("", role="htm_worker") as connection:
-        assert working.drop_all_history(connection, before=long_ago + timedelta(days=1)) >= 1
+        assert store.drop_all_history(connection, before=long_ago + timedelta(days=1)) >= 1
     assert [change.seq for change in of(memory)] == [3]
 
 

@@ -17,11 +17,12 @@ from htm_core import Eviction, Item, Memory, Settings, StorageError, shutdown
 from htm_core.base.errors import DatabaseUnavailable
 from htm_core.db.database import Database
 from htm_core.db.owner_claims import EVERYBODY
-from htm_core.engine import unwritten, working_sets, write_behind
-from htm_core.engine.unwritten import Unwritten
-from htm_core.engine.working_sets import WorkingSet
-from htm_core.rules.working_memory.memory import WorkingMemory
-from htm_core.store import working as table
+from htm_core.engine import write_behind
+from htm_core.working import store as table
+from htm_core.working import unwritten, working_sets
+from htm_core.working.memory import WorkingMemory
+from htm_core.working.unwritten import Unwritten
+from htm_core.working.working_sets import WorkingSet
 from tests.conftest import SETTINGS, Make
 from tests.proxy import Proxy
 from tests.verbs.test_lifetime import in_child

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from ....base.types import Mention
 from ....integration.contents import Turn, changes_of
-from ....store.working import NotedChange
+from ....working.store import NotedChange
 from ..visit import Visit
 
 LATEST = 500  # messages that one page of sessions is made of

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from math import ceil, log1p
 
-from ...base.errors import InvalidInput
-from ...base.types import Context, Item, TokenCounter
-from ...base.validation import check_budget, check_epoch_seconds, whole_number
-from ...text.fence import label
-from ...text.speakers import speaker
+from ..base.errors import InvalidInput
+from ..base.types import Context, Item, TokenCounter
+from ..base.validation import check_budget, check_epoch_seconds, whole_number
+from ..text.fence import label
+from ..text.speakers import speaker
 from .eviction_policies import Score, checked_score, hours_since
 
 Order = Score

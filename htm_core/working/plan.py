@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from typing import Literal
 
-from ...base.types import Eviction, Item
+from ..base.types import Eviction, Item
 from .eviction_policies import Ranking
 from .sorted_keys import Key
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...base.types import Eviction, Item
+from ..base.types import Eviction, Item
 from .plan import Plan, PlanBuilder
 
 

@@ -18,8 +18,8 @@ from math import isnan, log1p, nan
 from numbers import Real
 from typing import Protocol
 
-from ...base.errors import InvalidInput
-from ...base.types import Item
+from ..base.errors import InvalidInput
+from ..base.types import Item
 from .sorted_keys import Key, Recency, SortedKeys
 
 Score = Callable[[Item, float], float]

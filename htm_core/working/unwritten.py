@@ -6,7 +6,7 @@ from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ..base.types import Eviction, Item
-from ..rules.working_memory.memory import Plan
+from .memory import Plan
 
 # Receipts of evictions that are kept while they cannot be written. Without one the table still has the item, and evicts it
 # when it is next read.

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from threading import RLock
 
-from ...base.errors import InvalidInput
-from ...base.types import Eviction, Item
-from ...base.validation import check_budget, check_epoch_seconds
+from ..base.errors import InvalidInput
+from ..base.types import Eviction, Item
+from ..base.validation import check_budget, check_epoch_seconds
 from .claims import Claim, Claims, claim_of
 from .eviction_policies import Policy, PolicyFailed, ranking
 from .plan import Plan, PlanBuilder, Refusal, View, renewed

@@ -24,10 +24,10 @@ from ..db.database import Connection, Database
 from ..db.errors import retry_transaction
 from ..db.owner_claims import claim_of
 from ..db.verbs import bounded
-from ..rules.working_memory.eviction_policies import Policy
-from ..rules.working_memory.memory import Plan, WorkingMemory
-from ..store import working
-from ..store.working import CountedAccesses, QueuedChange, SetChange, SetChanges, SetKey, SetVersion
+from . import store
+from .eviction_policies import Policy
+from .memory import Plan, WorkingMemory
+from .store import CountedAccesses, QueuedChange, SetChange, SetChanges, SetKey, SetVersion
 from .unwritten import Unwritten
 
 LetGo = Callable[[tuple[Item, ...]], tuple[Item, ...]]
@@ -128,7 +128,7 @@ class WorkingSet:
             turn, loaded, since = self._turns, self._loaded, self._seen if self._loaded else None
             unwritten = self._unwritten.coming()
         with self._transaction() as connection:
-            changes = working.read_changes(
+            changes = store.read_changes(
                 connection, self.key, since=since, known=self.memory, unwritten=[UUID(id) for id in unwritten]
             )
         there_is_no_row = changes is not None and changes.at is None and not changes.dead
@@ -177,9 +177,7 @@ class WorkingSet:
         try:
             with self._transaction() as connection:
                 expected = at.version if at is not None else None
-                change = working.change(
-                    connection, self.key, evicted=plan.victims, expected=expected, noted=self._noted
-                )
+                change = store.change(connection, self.key, evicted=plan.victims, expected=expected, noted=self._noted)
             written = _written(change)
         finally:
             if written is None:
@@ -206,7 +204,7 @@ class WorkingSet:
         `recalled` says that what comes in was recalled, not said.
         """
         admitted = [item for item in plan.admitted if live is None or UUID(item.id) in live]
-        return working.change(
+        return store.change(
             connection,
             self.key,
             admitted=admitted,
@@ -293,7 +291,7 @@ class WorkingSet:
 
             def write() -> SetChange | None:
                 with self._transaction() as connection:
-                    change = working.change(
+                    change = store.change(
                         connection, self.key, admitted=admitted, evicted=evicted, noted=self._noted, recalled=True
                     )
                 return _written(change)
@@ -379,7 +377,7 @@ class WorkingSet:
 
         def write() -> SetChange | None:
             with self._transaction() as connection:
-                change = working.remove(connection, self.key, ids, at=datetime.now(UTC), noted=self._noted)
+                change = store.remove(connection, self.key, ids, at=datetime.now(UTC), noted=self._noted)
             return change.written()
 
         with bounded(self._database.settings), time_limit.locked(self._writing, what="the same working memory"):

@@ -98,7 +98,7 @@ def read_changes(
     `known` are the ids whose content the reader has, `unwritten` those that it holds and has not written yet.
     """
     values: dict[str, object] = {**key.columns(), "unwritten": list(unwritten)}
-    row = connection.execute(load("store/working")["version"], values).fetchone()
+    row = connection.execute(load("working/store")["version"], values).fetchone()
     dead = frozenset(map(str, row["dead"])) if row is not None else frozenset()
     if row is None or row["id"] is None:
         return SetChanges(at=None, whole=True, dead=dead)
@@ -107,7 +107,7 @@ def read_changes(
         return SetChanges(at=at, whole=False, dead=dead) if dead else None
     whole = since is None or since.id != at.id or row["pruned"] > since.version
     values = {"set": at.id, "since": 0 if since is None else since.version}
-    rows = connection.execute(load("store/working")["items" if whole else "changed"], values).fetchall()
+    rows = connection.execute(load("working/store")["items" if whole else "changed"], values).fetchall()
     held = {str(row["id"]): row for row in rows if row["held"]}
     gone = frozenset(str(row["id"]) for row in rows if not row["held"])
     words = _contents(connection, [UUID(id) for id in held if id not in known])
@@ -118,7 +118,7 @@ def read_changes(
 def _contents(connection: Connection, ids: Sequence[UUID]) -> dict[str, Row]:
     if not ids:
         return {}
-    return {str(row["id"]): row for row in connection.execute(load("store/working")["contents"], {"ids": list(ids)})}
+    return {str(row["id"]): row for row in connection.execute(load("working/store")["contents"], {"ids": list(ids)})}
 
 
 def _item(row: Row, words: Row | None) -> Item:
@@ -181,7 +181,7 @@ def change(
         "gone_ats": [_moment(eviction.at) for eviction in evicted] if noted and recalled else None,
     }
     return QueuedChange(
-        connection.queue(load("store/working")["change"], {**key.columns(), **values, **_columns(admitted)})
+        connection.queue(load("working/store")["change"], {**key.columns(), **values, **_columns(admitted)})
     )
 
 
@@ -193,7 +193,7 @@ def remove(
         "expected": None, "gone": [UUID(id) for id in ids], "scores": None, "at": at, "policy": None, "dead": [], "noted": noted,
         "recalled": False, "gone_ats": None,
     }  # fmt: skip
-    return QueuedChange(connection.queue(load("store/working")["change"], {**key.columns(), **values, **_columns(())}))
+    return QueuedChange(connection.queue(load("working/store")["change"], {**key.columns(), **values, **_columns(())}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +210,7 @@ def add_accesses(
     """Add to the access counts of items of a set; None when it has none of them."""
     ids = sorted(access_counts)
     values = {"ids": ids, "times": [access_counts[id][0] for id in ids], "ats": [access_counts[id][1] for id in ids]}
-    rows = connection.execute(load("store/working")["add_accesses"], {**key.columns(), **values}).fetchall()
+    rows = connection.execute(load("working/store")["add_accesses"], {**key.columns(), **values}).fetchall()
     if not rows:
         return None
     counts = {str(row["node"]): (row["count"], row["at"].timestamp()) for row in rows}
@@ -219,13 +219,13 @@ def add_accesses(
 
 def remove_dead(connection: Connection, ids: Sequence[UUID]) -> None:
     """Remove nodes that are no longer live from every set."""
-    connection.queue(load("store/working")["remove_dead"], {"ids": list(ids)})
+    connection.queue(load("working/store")["remove_dead"], {"ids": list(ids)})
 
 
 def prune(connection: Connection, ids: Sequence[UUID]) -> None:
     """Record in every set that rows of these nodes are about to be deleted, so that readers load it again."""
     if ids:
-        connection.queue(load("store/working")["prune"], {"ids": list(ids)})
+        connection.queue(load("working/store")["prune"], {"ids": list(ids)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,10 +269,10 @@ def history(
         "owner": owner, "sessions": list(turns), "begins": [begin for begin, _ in turns.values()],
         "ends": [end for _, end in turns.values()], "first": first, "limit": limit,
     }  # fmt: skip
-    rows = connection.execute(load("store/working")["history"], values).fetchall()
+    rows = connection.execute(load("working/store")["history"], values).fetchall()
     ids = sorted({id for row in rows for id in (*row["recalled"], *row["evicted"])})
     words = (
-        {row["id"]: row for row in connection.execute(load("store/working")["history_words"], {"ids": ids})}
+        {row["id"]: row for row in connection.execute(load("working/store")["history_words"], {"ids": ids})}
         if ids
         else {}
     )
@@ -300,12 +300,12 @@ def history(
 
 def drop_history(connection: Connection, *, before: datetime) -> None:
     """Delete the tenant's records from before a time."""
-    connection.execute(load("store/working")["drop_history"], {"before": before})
+    connection.execute(load("working/store")["drop_history"], {"before": before})
 
 
 def drop_all_history(connection: Connection, *, before: datetime) -> int:
     """Delete the records of all tenants from before a time, as a worker; says how many."""
-    row = connection.execute(load("store/working")["drop_all_history"], {"before": before}).fetchone()
+    row = connection.execute(load("working/store")["drop_all_history"], {"before": before}).fetchone()
     return 0 if row is None else int(row["dropped"])
 
 
