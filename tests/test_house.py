@@ -43,6 +43,7 @@ LAYERS = {
     "embedded": 2, "models": 2,
     "db": 3, "reading": 3,
     "working": 4,
+    "writing": 5,
     "rules": 51, "samples": 51,
     "store": 53,
     "engine": 54,

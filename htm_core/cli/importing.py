@@ -31,10 +31,10 @@ from ..rules.transcripts.turns import (
     Skip,
     not_understood,
 )
-from ..store import mentions
 from ..text.readable import is_markdown
 from ..text.redaction.redactor import resolve_redactor
 from ..text.redaction.values import redact_draft
+from ..writing import mentions
 from .backup import is_backup_file, read_backup
 from .exit_codes import FAILED, resumable
 from .import_report import ImportedTranscript, report_import

@@ -14,10 +14,10 @@ from ..db import tenants
 from ..db.database import Database
 from ..db.errors import retry_transaction
 from ..db.owner_claims import claim_of
-from ..store import nodes
 from ..working import store
 from ..working.store import CountedAccesses, SetKey
 from ..working.working_sets import counted
+from ..writing import nodes
 
 Counts = dict[UUID, tuple[int, datetime]]
 

@@ -38,13 +38,13 @@ from ..db.owner_claims import EVERYBODY, claim_of
 from ..db.records import Entry, WrittenEntry
 from ..db.transactions import First
 from ..models.embedders import CheckedEmbedder, as_option
-from ..store.write import FEW, Begun, Outcome, begin_write, last_said, write
 from ..text.redaction.redactor import Redactor
 from ..working.memory import Plan, WorkingMemory
 from ..working.store import QueuedChange, SetChange
 from ..working.working_sets import WorkingSet, open_sets
-from .calendar import timezone_of, windows_at
-from .entries import Preparer
+from ..writing.calendar import timezone_of, windows_at
+from ..writing.entries import Preparer
+from ..writing.write import FEW, Begun, Outcome, begin_write, last_said, write
 from .fresh_nodes import FreshNodes
 from .write_behind import WriteBehind
 

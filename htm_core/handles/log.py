@@ -19,9 +19,9 @@ from ..db.errors import attempts
 from ..db.records import WrittenEntry
 from ..db.verbs import verbs
 from ..engine.engine import Engine
-from ..engine.redaction import redact_draft
-from ..store import forgetting, mentions
 from ..text.redaction.redactor import Redactor
+from ..writing import forgetting, mentions
+from ..writing.redaction import redact_draft
 
 Message = Draft | Mapping[str, Any]
 

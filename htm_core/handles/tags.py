@@ -16,9 +16,9 @@ from ..db.verbs import verbs
 from ..engine.engine import Engine
 from ..operations.read import find, get
 from ..rules.text.tag_tree import TagTree, grow
-from ..store import tags as store
 from ..text import tags as rules
 from ..text.redaction.values import redact_tags
+from ..writing import tags as store
 
 Change = Callable[[Connection, UUID], object]
 

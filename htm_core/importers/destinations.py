@@ -19,8 +19,8 @@ from ..memory import Memory
 from ..palace import Palace
 from ..rules.transcripts.mempalace import place_of
 from ..store import collections as store
-from ..store import mentions
 from ..text.redaction.values import redact_draft, redact_item
+from ..writing import mentions
 from .parts import ForeignDocument, ForeignMemory, ForeignMessage, ForeignRow, NotUnderstood
 from .vectors import SAME, VectorModel, similarity
 

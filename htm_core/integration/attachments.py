@@ -11,8 +11,6 @@ from typing import overload
 from ..base.errors import InvalidInput
 from ..base.limits import ATTACHED_LENGTH, ATTACHED_PAGES, NAME_LENGTH
 from ..base.types import Attachment, Hit, Recall, Source
-from ..engine.entries import ATTACHED_TO
-from ..engine.file_bytes import read_bytes
 from ..text.file_blocks import UNNAMED as UNNAMED
 from ..text.file_blocks import FileBlock as FileBlock  # the adapters and the importers have these from here
 from ..text.file_blocks import documents_in as documents_in
@@ -20,6 +18,8 @@ from ..text.file_blocks import files_in as files_in
 from ..text.file_blocks import named as named
 from ..text.file_blocks import source_of_files
 from ..text.readable import Readable, of_pages
+from ..writing.entries import ATTACHED_TO
+from ..writing.file_bytes import read_bytes
 from .messages import legible, searchable
 
 _log = logging.getLogger("htm.integration")

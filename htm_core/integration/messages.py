@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 from ..base.storable import legible as legible  # the adapters have these from here
 from ..base.storable import normal_form as normal_form
 from ..base.storable import storable as storable
-from ..engine.redaction import redact_payload
 from ..handles.log import Log
 from ..memory import Memory
 from ..text.memory_replies import NOT_KEPT as NOT_KEPT
@@ -17,6 +16,7 @@ from ..text.memory_replies import quotes_memories as quotes_memories
 from ..text.thoughts import FIELDS as THOUGHT_FIELDS
 from ..text.thoughts import is_thought as is_thought
 from ..text.thoughts import without_thoughts as without_thoughts
+from ..writing.redaction import redact_payload
 
 T = TypeVar("T")
 

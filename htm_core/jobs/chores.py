@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from ..db import jobs
 from ..db.database import Connection, Database
-from ..store import forgetting
 from ..working import store
+from ..writing import forgetting
 from .served_cells import ServedCells
 from .tidying import TIDY_SECONDS, queue_due
 

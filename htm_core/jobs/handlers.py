@@ -22,15 +22,16 @@ from ..db.database import Connection, Database
 from ..db.jobs import ClaimedJob, MissingText
 from ..db.records import Entry
 from ..engine.engine import new_id
-from ..engine.entries import Preparer
 from ..engine.fresh_nodes import FreshNodes
 from ..models.embedders import CheckedEmbedder
 from ..reading import readers
-from ..store import nodes, relations, search, supersession, tags, write
-from ..store.relations import FactSource
+from ..store import search, supersession
 from ..store.supersession import ComparedNode, NewEdge, UndecidedEdge
 from ..text.passages import lexical_query
 from ..text.speakers import own_name
+from ..writing import nodes, relations, tags, write
+from ..writing.entries import Preparer
+from ..writing.relations import FactSource
 
 if TYPE_CHECKING:
     from ..models.judges import CheckedJudge

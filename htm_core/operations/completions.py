@@ -10,7 +10,8 @@ from uuid import UUID
 
 from ..db.database import Connection, Database
 from ..db.owner_claims import claim_of
-from ..store import completions, mentions, short_ids
+from ..store import completions, short_ids
+from ..writing import mentions
 from .short_ids import DIGITS
 
 CompletionKind: TypeAlias = Literal["memories", "mentions", "changes", "jobs", "keys", "sessions", "robots"]

@@ -24,12 +24,12 @@ from ..db.database import Connection
 from ..db.errors import attempts
 from ..db.records import WrittenEntry
 from ..engine.engine import Engine
-from ..engine.file_bytes import read_bytes
 from ..store import files
 from ..text.markdown import Chunk
 from ..text.redaction.redactor import Redactor
 from ..text.redaction.values import Counted, redact_draft, with_markers
 from ..text.tags import normalize_all
+from ..writing.file_bytes import read_bytes
 from .folders import Folder, Parts, checked_pattern, matches
 from .notes import Note, link_notes, tags_of
 from .read import timeline

@@ -15,9 +15,10 @@ from ..db.database import Connection
 from ..db.errors import attempts
 from ..db.owner_claims import EVERYBODY
 from ..engine.engine import Engine, new_id
-from ..store import audit, forgetting, tenant_erasure, tidying
+from ..store import audit, tenant_erasure, tidying
 from ..store.tenant_erasure import Progress
 from ..working import store
+from ..writing import forgetting
 from .read import find, get
 
 CONFIRMED = "confirmed"

@@ -10,8 +10,9 @@ from uuid import UUID
 from ..base.types import Hit, Mention
 from ..base.types.memories import times_said
 from ..engine.engine import Engine
-from ..store import nodes, tidying
+from ..store import tidying
 from ..store.search import RecallQuery
+from ..writing import nodes
 
 
 def as_one(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> list[Hit]:

@@ -25,9 +25,10 @@ from ..rules.text.vault import (
     read_link,
     tags_of_the_note,
 )
-from ..store import files, relations
+from ..store import files
 from ..text.markdown import Chunk
 from ..text.tags import normalize
+from ..writing import relations
 
 LINKED_AT_ONCE = 1_000
 LINKS = "links_to"  # in the metadata of a chunk: the notes that it links to, as it names them

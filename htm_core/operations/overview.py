@@ -15,9 +15,9 @@ from ..engine.engine import Engine
 from ..reading import readers
 from ..reading.questions import FIRST, only_asks
 from ..rules.summaries.extract import Spoken, by_worth
-from ..store import mentions, nodes
 from ..store.search import Filters, RecallQuery
 from ..text.memory_replies import is_memory_reply
+from ..writing import mentions, nodes
 from .current import in_time
 from .local_times import local_hits
 from .supersession import edges_around, present_first

@@ -16,9 +16,9 @@ from ..base.types import Mention, Node, Robot, SpanCounts, Stats, TenantSize, Te
 from ..db import jobs, tenants
 from ..db.database import Connection, Row
 from ..engine.engine import Engine
-from ..store import keys, mentions, nodes
 from ..text.tags import normalize_all
 from ..working import store as working_store
+from ..writing import keys, mentions, nodes
 from .local_times import local_mentions
 
 Cursor = str | Mention | None

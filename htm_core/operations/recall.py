@@ -23,9 +23,9 @@ from ..base.types import Hit, Mention, Mode, Recall, Scope, Source, TimeframeLik
 from ..engine.engine import Engine
 from ..reading.logits import READ
 from ..rules.text.asked import asked_in, ends_of
-from ..store import nodes
 from ..store.search import Filters, RecallQuery, preceding
 from ..text.tags import normalize_all
+from ..writing import nodes
 from .local_times import local_hits, local_mentions
 from .named_times import moments, times_of
 from .reading import read, reads

@@ -12,7 +12,7 @@ from ..base.types import Node, Related, Relation, RelationKind
 from ..db.database import Connection
 from ..db.errors import attempts
 from ..engine.engine import Engine
-from ..store import nodes, relations
+from ..writing import nodes, relations
 from .read import find
 
 KINDS = get_args(RelationKind)

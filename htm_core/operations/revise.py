@@ -11,7 +11,7 @@ from ..base.types import Conflict, Draft, Node
 from ..db.database import Connection
 from ..db.records import WrittenEntry
 from ..engine.engine import Engine
-from ..store import forgetting, keys, nodes
+from ..writing import forgetting, keys, nodes
 from .forget import Note
 from .read import get
 

@@ -8,7 +8,8 @@ from uuid import UUID
 
 from ..base.errors import InvalidInput
 from ..engine.engine import Engine
-from ..store import keys, short_ids
+from ..store import short_ids
+from ..writing import keys
 
 ShortIdKind = Literal["memories", "mentions", "changes", "jobs"]
 

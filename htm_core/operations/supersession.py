@@ -14,8 +14,9 @@ from uuid import UUID
 
 from ..base.types import Hit, Node, Recall, Supersession, Window
 from ..engine.engine import Engine
-from ..store import nodes, supersession
+from ..store import supersession
 from ..store.search import RecallQuery
+from ..writing import nodes
 from .moved_hits import moved
 from .named_times import ANSWERS, held_during
 

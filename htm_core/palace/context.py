@@ -24,9 +24,9 @@ from ..operations import recall
 from ..reading import logits as reading
 from ..reading import readers
 from ..runtime import process
-from ..store import forgetting, places
 from ..text.fence import new_token
 from ..text.redaction.values import Counted, refuse_secret
+from ..writing import forgetting, places
 from .contradiction import Judge
 from .layout import Layout
 from .reader import Reader

@@ -21,7 +21,7 @@ from ..engine.engine import new_id
 from ..rules.grounding.detection import Detection, Detector
 from ..rules.grounding.grounding import Grounding, Layer, Verdict, verdict
 from ..rules.grounding.names import capitalised, named_places
-from ..store import places
+from ..writing import places
 from .contradiction import contradictions_of
 from .detecting import detect
 from .layers import LayerAnswer, PalaceQuestion, artifacts, filed, notes, oneself, procedures, triggers_a_procedure

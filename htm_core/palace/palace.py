@@ -17,7 +17,7 @@ from ..base.types import Draft, Source
 from ..base.validation import check_id, check_limit, check_several
 from ..db.verbs import names_in, verbs
 from ..memory import Memory
-from ..store import places
+from ..writing import places
 from .audit import Consultation, Decision, consultation_of, decision_of
 from .context import PalaceContext, newest_procedures
 from .contradiction import Judge

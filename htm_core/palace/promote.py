@@ -26,7 +26,7 @@ from ..db.errors import attempts
 from ..db.records import WrittenEntry
 from ..engine.engine import Engine, new_id
 from ..rules.promotion import Compared, check_reason, check_summary, compare, cosine, nearest
-from ..store import nodes, places, relations
+from ..writing import nodes, places, relations
 from .audit import Against, Decision, Outcome, decision_of
 from .context import PalaceContext
 from .contradiction import Judge, by_rules

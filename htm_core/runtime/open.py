@@ -30,7 +30,6 @@ from ..base.types import (
     Tokenizer,
 )
 from ..db.database import Database
-from ..engine.calendar import zone_of
 from ..engine.engine import Clock, Engine
 from ..jobs.handlers import EmbedHandler, Handler, JudgeHandler, ProposeHandler, TagHandler
 from ..models.embedders import MINILM, MINILM_INT8, resolve
@@ -39,6 +38,7 @@ from ..text.redaction.redactor import RedactorLike, resolve_redactor
 from ..working.eviction_policies import Policy
 from ..working.store import SetKey
 from ..working.working_sets import working_set
+from ..writing.calendar import zone_of
 from . import process
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from ..db.database import Connection, Row
 from ..db.queries import load
 from ..text.markdown import Chunk
 from ..working import store
-from . import nodes
+from ..writing import nodes
 
 
 def lock(connection: Connection, paths: Sequence[str], *, owner: str) -> dict[str, bytes]:

@@ -17,7 +17,7 @@ from ..db.database import Database
 from ..db.indexes import index_name, leaves
 from ..db.owner_claims import EVERYBODY
 from ..db.queries import load
-from . import nodes
+from ..writing import nodes
 
 _log = logging.getLogger("htm.models")
 

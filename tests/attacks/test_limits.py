@@ -15,10 +15,10 @@ from htm_core import Draft, InvalidInput, Memory, Settings
 from htm_core.base import limits, validation
 from htm_core.base.filters.filters import compile_where
 from htm_core.engine.engine import new_id
-from htm_core.engine.entries import Preparer
-from htm_core.store import tags as store
 from htm_core.text.tags import from_model, normalize, normalize_all
 from htm_core.timeframes.parse import parse
+from htm_core.writing import tags as store
+from htm_core.writing.entries import Preparer
 from htm_langchain import create_remember_tool
 from tests.conftest import Make
 
@@ -129,7 +129,7 @@ def preparer() -> Preparer:
 
 
 def test_a_call_may_have_a_million_tags(preparer: Preparer, monkeypatch: pytest.MonkeyPatch, clock: Any) -> None:
-    monkeypatch.setattr("htm_core.engine.entries.TAGS_PER_CALL", 4)
+    monkeypatch.setattr("htm_core.writing.entries.TAGS_PER_CALL", 4)
     drafts = [Draft(content=name, tags=("one", "two")) for name in "abc"]
     assert len(preparer.entries(drafts[:2], now=clock)) == 2
     refused(lambda: preparer.entries(drafts, now=clock), 4, "batches")

@@ -13,7 +13,7 @@ from htm_core.models.propositioners import resolve_propositioner
 from htm_core.models.taggers import resolve_tagger
 from htm_core.runtime.open import model_handlers
 from htm_core.runtime.process import runtime
-from htm_core.store import relations
+from htm_core.writing import relations
 from tests.conftest import SETTINGS
 from tests.stand_ins import HashEmbedder
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from htm_core import InvalidInput, Memory, Node, NotFound, Settings
 from htm_core.db.database import Database
 from htm_core.operations.relations import KINDS
-from htm_core.store import relations
 from htm_core.text.tags import closure
+from htm_core.writing import relations
 from tests.conftest import SETTINGS, Make, many
 from tests.stand_ins import HashEmbedder
 from tests.store.index_use import rows_read

@@ -28,7 +28,7 @@ from htm_core.jobs.turns import BULK_EVERY, Turns
 from htm_core.jobs.worker import FRESH_BATCH, Worker
 from htm_core.models.embedders import resolve
 from htm_core.runtime.process import Runtime, runtime
-from htm_core.store.write import FEW
+from htm_core.writing.write import FEW
 from tests.conftest import SETTINGS, Make, many
 from tests.jobs.backlog import add_backlog, insert_backlog
 from tests.stand_ins import HashEmbedder

@@ -14,11 +14,11 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from htm_core import Memory
-from htm_core.engine import file_bytes, redaction
-from htm_core.engine.file_bytes import read_bytes
 from htm_core.integration import attachments
 from htm_core.integration.attachments import readable_files
 from htm_core.integration.messages import stored_payload
+from htm_core.writing import file_bytes, redaction
+from htm_core.writing.file_bytes import read_bytes
 from htm_langchain import HTMChatMessageHistory, HTMMemoryMiddleware
 from htm_langchain.attachments import files_of
 from tests.conftest import Make

@@ -10,7 +10,7 @@ import pytest
 from llama_index.core.base.llms.types import ChatMessage, DocumentBlock, ImageBlock, TextBlock
 
 from htm_core import Memory
-from htm_core.engine import file_bytes
+from htm_core.writing import file_bytes
 from htm_llamaindex import HTMChatStore, HTMMemory, HTMMemoryBlock
 from htm_llamaindex.attachments import files_of
 from tests.conftest import Make

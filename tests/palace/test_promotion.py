@@ -352,7 +352,7 @@ def test_many_robots_promote_into_one_drawer_and_nothing_is_filed_twice(build: B
 def test_nothing_of_a_promotion_is_written_when_it_fails_half_way(
     palace: Palace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from htm_core.store import places
+    from htm_core.writing import places
 
     def crash(*_: object) -> None:
         raise RuntimeError("the process died here")

@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from htm_core import Memory
-from htm_core.store import nodes
+from htm_core.writing import nodes
 from tests.conftest import Make
 from tests.stand_ins import HashEmbedder
 

@@ -11,7 +11,7 @@ import pytest
 
 from htm_core import Draft, HTMError, InvalidInput, Memory, NotFound, Settings
 from htm_core.db.database import Connection, Database
-from htm_core.store import keys
+from htm_core.writing import keys
 from tests.conftest import SETTINGS, Make
 
 IDLE = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off"})

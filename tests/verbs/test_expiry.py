@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from htm_core import InvalidInput, Memory, NotFound, Settings
 from htm_core.runtime.process import runtime
-from htm_core.store import forgetting
+from htm_core.writing import forgetting
 from tests.conftest import SETTINGS
 
 # What expires here is long gone by the server's time, at which a worker that an earlier test has left awake would erase it.

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from htm_core import Draft, InvalidInput, Memory, StorageError
 from htm_core.db.connection import Connection
-from htm_core.store import nodes
+from htm_core.writing import nodes
 from tests.conftest import SETTINGS, Make
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)

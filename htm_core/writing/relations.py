@@ -51,22 +51,22 @@ def renew_tag_edges(connection: Connection, nodes: Sequence[UUID]) -> None:
     """
     locks.take(connection, "relate", ())
     values = {"nodes": list(nodes), "min_weight": MIN_WEIGHT, "max_edges": MAX_EDGES, "common": COMMON_TAG}
-    connection.execute(load("store/relations")["renew_tag_edges"], values)
+    connection.execute(load("writing/relations")["renew_tag_edges"], values)
 
 
 def link(connection: Connection, source: UUID, target: UUID, *, kind: str, weight: float, owner: str) -> None:
     """Add an explicit edge or change its weight; a weight of 0 deletes it."""
     values = {"source": source, "target": target, "kind": kind, "owner": owner}
     if weight > 0:
-        connection.execute(load("store/relations")["link"], values | {"weight": weight})
+        connection.execute(load("writing/relations")["link"], values | {"weight": weight})
     else:
-        connection.execute(load("store/relations")["unlink"], values)
+        connection.execute(load("writing/relations")["unlink"], values)
 
 
 def link_new(connection: Connection, pairs: Sequence[tuple[UUID, UUID]], *, kind: str, owner: str) -> None:
     """Add explicit edges between pairs of nodes, with the weight 1; those that there are stay as they are."""
     values = {"sources": [source for source, _ in pairs], "targets": [target for _, target in pairs]}
-    connection.execute(load("store/relations")["link_new"], values | {"kind": kind, "owner": owner})
+    connection.execute(load("writing/relations")["link_new"], values | {"kind": kind, "owner": owner})
 
 
 def walk(
@@ -81,29 +81,31 @@ def walk(
 ) -> list[RelatedNode]:
     """The live nodes within `hops` edges, each with its strongest path, strongest first."""
     values = {"node": node, "hops": hops, "kinds": list(kinds), "owners": list(owners), "limit": limit}
-    rows = connection.execute(load("store/relations")["walk"], values | {"min_weight": min_weight, "width": WALK_WIDTH})
+    rows = connection.execute(
+        load("writing/relations")["walk"], values | {"min_weight": min_weight, "width": WALK_WIDTH}
+    )
     return [RelatedNode(row["node"], row["weight"], tuple(Relation(**edge) for edge in row["path"])) for row in rows]
 
 
 def source(connection: Connection, node: UUID) -> FactSource | None:
     """The text of a node from which facts are extracted; None when it is hidden or deleted."""
-    row = connection.execute(load("store/relations")["source"], {"node": node}).fetchone()
+    row = connection.execute(load("writing/relations")["source"], {"node": node}).fetchone()
     return None if row is None else FactSource(**row)
 
 
 def lock_source(connection: Connection, node: UUID) -> bool:
     """Lock a node until the transaction ends, and return whether it exists and is live."""
-    row = connection.execute(load("store/relations")["lock_source"], {"node": node}).fetchone()
+    row = connection.execute(load("writing/relations")["lock_source"], {"node": node}).fetchone()
     return row is not None and row["live"]
 
 
 def add_derived(connection: Connection, node: UUID, mentions: Sequence[UUID], *, owner: str) -> None:
     """Mark mentions as facts from a node: they are hidden, shown and erased with it, and get an edge to it."""
     connection.execute(
-        load("store/relations")["add_derived"], {"source": node, "mentions": list(mentions), "owner": owner}
+        load("writing/relations")["add_derived"], {"source": node, "mentions": list(mentions), "owner": owner}
     )
 
 
 def drop_of_owner(connection: Connection, *, owner: str) -> None:
     """Delete all edges of an owner."""
-    connection.execute(load("store/relations")["drop_of_owner"], {"owner": owner})
+    connection.execute(load("writing/relations")["drop_of_owner"], {"owner": owner})

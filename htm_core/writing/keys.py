@@ -15,7 +15,7 @@ from ..db.records import Entry
 def lock(connection: Connection, key: str, *, owner: str) -> tuple[UUID, int] | None:
     """Lock a key until the transaction ends, and return its node and version, if it has one."""
     lock_all(connection, [key], owner=owner)
-    rows = connection.fetch(load("store/keys")["current"], {"owner": owner, "key": key})
+    rows = connection.fetch(load("writing/keys")["current"], {"owner": owner, "key": key})
     return (rows[0]["node_id"], rows[0]["version"]) if rows else None
 
 
@@ -32,7 +32,7 @@ def assign(connection: Connection, entries: Sequence[Entry], *, owner: str, robo
     if not assignments:
         return set()
     names = sorted({key for key, _, _ in assignments})
-    rows = connection.fetch(load("store/keys")["values"], {"owner": owner, "keys": names})
+    rows = connection.fetch(load("writing/keys")["values"], {"owner": owner, "keys": names})
     reached = {row["key"]: (row["node_id"], row["version"]) for row in rows}
     changed: set[UUID] = set()
     superseded: set[str] = set()
@@ -48,12 +48,12 @@ def assign(connection: Connection, entries: Sequence[Entry], *, owner: str, robo
         reached[key] = (node, version + 1)
         values.append((key, version + 1, node, at))
     if superseded:
-        connection.queue(load("store/keys")["supersede"], {"owner": owner, "keys": sorted(superseded)})
+        connection.queue(load("writing/keys")["supersede"], {"owner": owner, "keys": sorted(superseded)})
     if values:
         keys, versions, nodes, ats = (list(column) for column in zip(*values, strict=True))
         current = [version == reached[key][1] for key, version, _, _ in values]
         connection.queue(
-            load("store/keys")["insert"],
+            load("writing/keys")["insert"],
             {"owner": owner, "robot": robot, "keys": keys, "versions": versions, "nodes": nodes, "ats": ats}
             | {"current": current},
         )
@@ -62,22 +62,22 @@ def assign(connection: Connection, entries: Sequence[Entry], *, owner: str, robo
 
 def find(connection: Connection, key: str, *, owners: Sequence[str]) -> UUID | None:
     """The present node of a key; the user's own comes before the shared one."""
-    row = connection.execute(load("store/keys")["find"], {"owners": list(owners), "key": key}).fetchone()
+    row = connection.execute(load("writing/keys")["find"], {"owners": list(owners), "key": key}).fetchone()
     return row["node_id"] if row else None
 
 
 def find_as_of(connection: Connection, key: str, *, owners: Sequence[str], as_of: datetime) -> tuple[UUID, int] | None:
     """The node that a key had at a time, and its version; the user's own comes before the shared one."""
     row = connection.execute(
-        load("store/keys")["find_as_of"], {"owners": list(owners), "key": key, "as_of": as_of}
+        load("writing/keys")["find_as_of"], {"owners": list(owners), "key": key, "as_of": as_of}
     ).fetchone()
     return (row["node_id"], row["version"]) if row else None
 
 
 def history(connection: Connection, key: str, *, owners: Sequence[str]) -> list[tuple[UUID, int]]:
     """All values of a key that are not forgotten, oldest first, with their versions."""
-    row = connection.execute(load("store/keys")["owner"], {"owners": list(owners), "key": key}).fetchone()
+    row = connection.execute(load("writing/keys")["owner"], {"owners": list(owners), "key": key}).fetchone()
     if row is None:
         return []
-    rows = connection.execute(load("store/keys")["history"], {"owner": row["owner"], "key": key})
+    rows = connection.execute(load("writing/keys")["history"], {"owner": row["owner"], "key": key})
     return [(each["node_id"], each["version"]) for each in rows]

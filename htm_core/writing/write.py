@@ -209,7 +209,7 @@ def _insert(
     first = _first(entries)
     pieces = [(entry.node, ordinal, piece) for entry in first for ordinal, piece in enumerate(entry.pieces)]
     return connection.queue(
-        load("store/write")["insert"],
+        load("writing/write")["insert"],
         {
             "owner": owner,
             "robot": robot,

@@ -31,16 +31,16 @@ def forget(
     """
     came_with = mentions.attached_to_nodes(connection, group, owner=owner, robot=robot)
     touched = sorted({*group, *(node for _, node in came_with)})
-    connection.execute(load("store/forgetting")["lock_nodes"], {"ids": touched})
+    connection.execute(load("writing/forgetting")["lock_nodes"], {"ids": touched})
     values = {"owner": owner, "by": by, "at": at}
     hidden = 0
     for node in group:
         hidden += len(
-            connection.execute(load("store/forgetting")["forget"], values | {"node": node, "robot": robot}).fetchall()
+            connection.execute(load("writing/forgetting")["forget"], values | {"node": node, "robot": robot}).fetchall()
         )
     if not hidden:
         return 0, []
-    connection.execute(load("store/forgetting")["forget_mentions"], values | {"ids": [id for id, _ in came_with]})
+    connection.execute(load("writing/forgetting")["forget_mentions"], values | {"ids": [id for id, _ in came_with]})
     return hidden, _hide(connection, touched, owner=owner, by=by, at=at)
 
 
@@ -64,8 +64,8 @@ def hide_mentions(
     """Hide single mentions; returns how many, and the nodes that are not live any more."""
     values = {"ids": list(ids), "owner": owner, "by": by, "at": at}
     if ids:
-        connection.execute(load("store/forgetting")["lock_nodes_of_mentions"], values)
-    rows = connection.execute(load("store/forgetting")["forget_mentions"], values).fetchall() if ids else []
+        connection.execute(load("writing/forgetting")["lock_nodes_of_mentions"], values)
+    rows = connection.execute(load("writing/forgetting")["forget_mentions"], values).fetchall() if ids else []
     touched = sorted({row["node_id"] for row in rows if row["node_id"] is not None})
     return len(rows), _hide(connection, touched, owner=owner, by=by, at=at) if touched else []
 
@@ -73,21 +73,23 @@ def hide_mentions(
 def mentions_of_key(connection: Connection, node: UUID, *, key: str, owner: str) -> list[UUID]:
     """The mentions of a node that were said for a key and are not forgotten."""
     values = {"node": node, "key": key, "owner": owner}
-    return [row["id"] for row in connection.execute(load("store/forgetting")["mentions_of_key"], values)]
+    return [row["id"] for row in connection.execute(load("writing/forgetting")["mentions_of_key"], values)]
 
 
 def restore(connection: Connection, group: Sequence[UUID], *, owner: str) -> int:
     """Bring back the forgotten mentions of nodes, and the files that were hidden with them; returns how many of the nodes' own."""
     came_with = mentions.attached_to_nodes(connection, group, owner=owner, hidden=True)
     touched = sorted({*group, *(node for _, node in came_with)})
-    connection.execute(load("store/forgetting")["lock_nodes"], {"ids": touched})
+    connection.execute(load("writing/forgetting")["lock_nodes"], {"ids": touched})
     times = quotes.times_forgotten(connection, group)
     shown = 0
     for node in group:
-        shown += len(connection.execute(load("store/forgetting")["restore"], {"node": node, "owner": owner}).fetchall())
+        shown += len(
+            connection.execute(load("writing/forgetting")["restore"], {"node": node, "owner": owner}).fetchall()
+        )
     if shown:
         ids = [id for id, _ in came_with]
-        connection.execute(load("store/forgetting")["restore_attached"], {"ids": ids, "owner": owner})
+        connection.execute(load("writing/forgetting")["restore_attached"], {"ids": ids, "owner": owner})
         nodes.refresh(connection, touched, described=touched)
         quotes.restore(connection, group, owner=owner, times=times)
     return shown
@@ -96,9 +98,9 @@ def restore(connection: Connection, group: Sequence[UUID], *, owner: str) -> int
 def restore_mentions(connection: Connection, ids: Sequence[UUID], *, owner: str) -> None:
     """Bring back single mentions that were forgotten."""
     if ids:
-        connection.execute(load("store/forgetting")["lock_nodes_of_mentions"], {"ids": list(ids)})
+        connection.execute(load("writing/forgetting")["lock_nodes_of_mentions"], {"ids": list(ids)})
     rows = (
-        connection.execute(load("store/forgetting")["restore_mentions"], {"ids": list(ids), "owner": owner})
+        connection.execute(load("writing/forgetting")["restore_mentions"], {"ids": list(ids), "owner": owner})
         if ids
         else ()
     )
@@ -109,15 +111,15 @@ def restore_mentions(connection: Connection, ids: Sequence[UUID], *, owner: str)
 
 def node_of_key(connection: Connection, key: str, *, owner: str) -> UUID | None:
     """The newest node of a key, forgotten or not."""
-    row = connection.execute(load("store/forgetting")["node_of_key"], {"owner": owner, "key": key}).fetchone()
+    row = connection.execute(load("writing/forgetting")["node_of_key"], {"owner": owner, "key": key}).fetchone()
     return row["node_id"] if row else None
 
 
 def hide_expired(connection: Connection, *, owner: str) -> list[UUID]:
     """Hide what has expired as if it had been forgotten then; returns the nodes that are not live any more."""
     values = {"owner": owner, "by": EXPIRY}
-    connection.execute(load("store/forgetting")["lock_nodes_of_expired"], values)
-    rows = connection.execute(load("store/forgetting")["hide_expired"], values).fetchall()
+    connection.execute(load("writing/forgetting")["lock_nodes_of_expired"], values)
+    rows = connection.execute(load("writing/forgetting")["hide_expired"], values).fetchall()
     touched = sorted({row["node_id"] for row in rows if row["node_id"] is not None})
     if not touched:
         return []
@@ -134,7 +136,7 @@ def sweep(connection: Connection, *, before: datetime, owner: str | None = None)
     values = {"owner": owner, "before": before, "by": EXPIRY}
     hidden: list[UUID] = []
     deleted = 0
-    for row in connection.execute(load("store/forgetting")["owners_with_expired"], values).fetchall():
+    for row in connection.execute(load("writing/forgetting")["owners_with_expired"], values).fetchall():
         hidden += hide_expired(connection, owner=row["owner"])
         deleted += purge(connection, owner=row["owner"], before=before, by=EXPIRY)["nodes"]
     return hidden, deleted
@@ -143,7 +145,7 @@ def sweep(connection: Connection, *, before: datetime, owner: str | None = None)
 def tenants_with_expired(connection: Connection, *, before: datetime) -> list[str]:
     """The tenants in which a sweep has something to do."""
     row = connection.execute(
-        load("store/forgetting")["tenants_with_expired"], {"before": before, "by": EXPIRY}
+        load("writing/forgetting")["tenants_with_expired"], {"before": before, "by": EXPIRY}
     ).fetchone()
     assert row is not None  # a select without from has one row
     return list(row["tenants"])
@@ -157,15 +159,15 @@ def purge(connection: Connection, *, owner: str, before: datetime, by: str | Non
         *([] if owner.startswith(NOTE_OWNER_PREFIX) else places.note_owners(connection, owner=owner)),
     ]:
         values = {"owner": owner_name, "before": before, "by": by}
-        connection.execute(load("store/forgetting")["lock_nodes_of_forgotten"], values)
-        rows = connection.execute(load("store/forgetting")["to_purge"], values).fetchall()
+        connection.execute(load("writing/forgetting")["lock_nodes_of_forgotten"], values)
+        rows = connection.execute(load("writing/forgetting")["to_purge"], values).fetchall()
         counts.update(_empty(connection, rows, owner=owner_name))
     return dict(counts)
 
 
 def _empty(connection: Connection, rows: Sequence[Row], *, owner: str, stated: Collection[UUID] = ()) -> dict[str, int]:
     """Empty mentions, and delete the nodes that no other mention keeps; returns counts. `stated` is as for `delete_unmentioned`."""
-    connection.execute(load("store/forgetting")["empty"], {"ids": [row["id"] for row in rows]})
+    connection.execute(load("writing/forgetting")["empty"], {"ids": [row["id"] for row in rows]})
     touched = sorted({row["node_id"] for row in rows if row["node_id"] is not None})
     return delete_unmentioned(connection, touched, owner=owner, stated=stated) | {"mentions": len(rows)}
 
@@ -178,13 +180,13 @@ def erase_owner(connection: Connection, *, owner: str) -> dict[str, int]:
     places.erase_audit(connection, owner=owner, session=None)
     values: dict[str, str | None] = {"owner": owner, "session": None}
     sessions = connection.execute(
-        load("store/forgetting")["drop_sessions"], values
+        load("writing/forgetting")["drop_sessions"], values
     ).fetchall()  # waits for running writers
-    connection.execute(load("store/forgetting")["lock_nodes_of_owner"], values)
-    deleted = connection.execute(load("store/forgetting")["delete_owner_mentions"], values).fetchall()
-    nodes_of = [row["id"] for row in connection.execute(load("store/forgetting")["nodes_of_owner"], values)]
+    connection.execute(load("writing/forgetting")["lock_nodes_of_owner"], values)
+    deleted = connection.execute(load("writing/forgetting")["delete_owner_mentions"], values).fetchall()
+    nodes_of = [row["id"] for row in connection.execute(load("writing/forgetting")["nodes_of_owner"], values)]
     counts = delete_unmentioned(connection, nodes_of, owner=owner)
-    connection.execute(load("store/forgetting")["drop_working_sets"], values)
+    connection.execute(load("writing/forgetting")["drop_working_sets"], values)
     connection.execute(load("store/files")["drop_all"], values)
     relations.drop_of_owner(connection, owner=owner)  # also those between shared nodes
     notes.update(counts | {"mentions": len(deleted), "sessions": len(sessions)})
@@ -199,12 +201,12 @@ def erase_session(connection: Connection, *, owner: str, session: str) -> dict[s
         places.erase_audit(connection, owner=owner, session=session)
     values: dict[str, str | None] = {"owner": owner, "session": session}
     sessions = connection.execute(
-        load("store/forgetting")["drop_session"], values
+        load("writing/forgetting")["drop_session"], values
     ).fetchall()  # waits for running writers
-    connection.execute(load("store/forgetting")["lock_nodes_of_session"], values)
-    rows = connection.execute(load("store/forgetting")["delete_session_mentions"], values).fetchall()
+    connection.execute(load("writing/forgetting")["lock_nodes_of_session"], values)
+    rows = connection.execute(load("writing/forgetting")["delete_session_mentions"], values).fetchall()
     counts = delete_unmentioned(connection, [row["node_id"] for row in rows if row["node_id"]], owner=owner)
-    connection.execute(load("store/forgetting")["drop_working_sets"], values)
+    connection.execute(load("writing/forgetting")["drop_working_sets"], values)
     connection.execute(load("store/files")["drop_session"], values)  # its files are no longer loaded
     notes.update(counts | {"mentions": len(rows), "sessions": len(sessions)})
     return dict(notes)
@@ -213,9 +215,9 @@ def erase_session(connection: Connection, *, owner: str, session: str) -> dict[s
 def erase_key(connection: Connection, *, owner: str, key: str) -> dict[str, int]:
     """Erase every version of a key: its mentions, and the nodes that no other mention keeps; returns counts."""
     keys.lock(connection, key, owner=owner)
-    connection.execute(load("store/forgetting")["lock_nodes_of_key"], {"owner": owner, "key": key})
-    rows = connection.execute(load("store/forgetting")["said_for_key"], {"owner": owner, "key": key}).fetchall()
-    gone = connection.execute(load("store/forgetting")["drop_key"], {"owner": owner, "key": key}).fetchall()
+    connection.execute(load("writing/forgetting")["lock_nodes_of_key"], {"owner": owner, "key": key})
+    rows = connection.execute(load("writing/forgetting")["said_for_key"], {"owner": owner, "key": key}).fetchall()
+    gone = connection.execute(load("writing/forgetting")["drop_key"], {"owner": owner, "key": key}).fetchall()
     counts = _empty(connection, rows, owner=owner, stated={row["node_id"] for row in rows if row["is_told"]})
     return counts | {"keys": counts["keys"] + len(gone)}
 
@@ -227,7 +229,7 @@ def delete_unmentioned(
 
     What shows them by their ids quotes them, and what repeats the words of those that are `stated`: that somebody said.
     """
-    statements = load("store/forgetting")
+    statements = load("writing/forgetting")
     connection.execute(statements["lock_nodes"], {"ids": list(touched)})
     unmentioned = [
         row["id"] for row in connection.execute(statements["unmentioned"], {"ids": list(touched), "owner": owner})

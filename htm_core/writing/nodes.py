@@ -23,10 +23,10 @@ def insert_vectors(connection: Connection, vectors: Mapping[UUID, Sequence[float
     if not vectors:
         return
     dimension = len(next(iter(vectors.values())))
-    connection.queue(load("store/nodes")["take_space"], {"model": model, "dimension": dimension})
-    connection.queue(load("store/nodes")["lock_nodes_of_passages"], {"passages": list(vectors)})
+    connection.queue(load("writing/nodes")["take_space"], {"model": model, "dimension": dimension})
+    connection.queue(load("writing/nodes")["lock_nodes_of_passages"], {"passages": list(vectors)})
     connection.queue(
-        load("store/nodes")["insert_vectors"],
+        load("writing/nodes")["insert_vectors"],
         {
             "model": model,
             "passages": list(vectors),
@@ -38,7 +38,7 @@ def insert_vectors(connection: Connection, vectors: Mapping[UUID, Sequence[float
 
 def cosine_scale(connection: Connection, model: str) -> float:
     """Return the factor that a cosine's distance from 1 is multiplied by before it counts; 1 for a model that is new here."""
-    row = connection.execute(load("store/nodes")["cosine_scale"], {"model": model}).fetchone()
+    row = connection.execute(load("writing/nodes")["cosine_scale"], {"model": model}).fetchone()
     return 1.0 if row is None else float(row["scale"])
 
 
@@ -47,12 +47,12 @@ def set_importances(connection: Connection, importances: Mapping[UUID, float]) -
     if importances:
         ids = sorted(importances)
         values = {"ids": ids, "importances": [importances[id] for id in ids]}
-        connection.queue(load("store/nodes")["set_importance"], values)
+        connection.queue(load("writing/nodes")["set_importance"], values)
 
 
 def refresh(connection: Connection, ids: Iterable[UUID], *, described: Iterable[UUID] = ()) -> None:
     """Recompute which nodes are live, and merge the metadata of `described` again."""
-    connection.queue(load("store/nodes")["refresh"], {"ids": list(ids), "described": list(described)})
+    connection.queue(load("writing/nodes")["refresh"], {"ids": list(ids), "described": list(described)})
 
 
 def read(
@@ -65,7 +65,7 @@ def read(
 ) -> dict[UUID, Node]:
     """The nodes of these ids and owners; forgotten ones only with `hidden`, and with `as_of` those that were said by then."""
     values = {"ids": list(ids), "owners": list(owners), "hidden": hidden, "as_of": as_of}
-    return {row["id"]: node_of(row) for row in reads(load("store/nodes")["read"], values)}
+    return {row["id"]: node_of(row) for row in reads(load("writing/nodes")["read"], values)}
 
 
 def queue_written(
@@ -75,7 +75,7 @@ def queue_written(
     if not ids:
         return lambda: ({}, set())
     values = {"ids": list(ids), "owners": [owner], "hidden": True, "as_of": None}
-    queued = connection.queue(load("store/nodes")["read"], values)
+    queued = connection.queue(load("writing/nodes")["read"], values)
     return lambda: (
         {row["id"]: node_of(row) for row in queued.rows}, {row["id"] for row in queued.rows if row["live"]},
     )  # fmt: skip
@@ -100,18 +100,18 @@ def list_ids(
         "limit": limit,
         "after": after,
     }
-    return [row["id"] for row in connection.execute(load("store/nodes")["list_ids"], filters)]
+    return [row["id"] for row in connection.execute(load("writing/nodes")["list_ids"], filters)]
 
 
 def exists(connection: Connection, id: UUID, *, owners: Sequence[str]) -> bool:
     """True if a node exists, live or not."""
-    row = connection.execute(load("store/nodes")["exists"], {"id": id, "owners": list(owners)}).fetchone()
+    row = connection.execute(load("writing/nodes")["exists"], {"id": id, "owners": list(owners)}).fetchone()
     return row is not None and bool(row["there"])
 
 
 def containing(connection: Connection, text: str, *, owners: Sequence[str]) -> list[UUID]:
     """The live nodes that contain a text, ignoring letter case and white space; reads every node of the owners."""
-    rows = connection.execute(load("store/nodes")["containing"], {"text": text, "owners": list(owners)})
+    rows = connection.execute(load("writing/nodes")["containing"], {"text": text, "owners": list(owners)})
     return [row["id"] for row in rows]
 
 
@@ -119,7 +119,7 @@ def add_accesses(connection: Connection, access_counts: Mapping[UUID, tuple[int,
     """Add to nodes' access counts, in the order of ids."""
     ids = sorted(access_counts)
     connection.execute(
-        load("store/nodes")["add_accesses"],
+        load("writing/nodes")["add_accesses"],
         {"ids": ids, "times": [access_counts[id][0] for id in ids], "ats": [access_counts[id][1] for id in ids]},
     )
 
@@ -133,13 +133,13 @@ def queue_live(connection: Connection, ids: Sequence[UUID]) -> Callable[[], set[
     """`live`, read with what is sent next."""
     if not ids:
         return set
-    queued = connection.queue(load("store/nodes")["live"], {"ids": list(ids)})
+    queued = connection.queue(load("writing/nodes")["live"], {"ids": list(ids)})
     return lambda: {row["id"] for row in queued.rows}
 
 
 def owners(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, str]:
     """Whose each of these nodes is."""
-    return {row["id"]: row["owner"] for row in connection.execute(load("store/nodes")["owners"], {"ids": list(ids)})}
+    return {row["id"]: row["owner"] for row in connection.execute(load("writing/nodes")["owners"], {"ids": list(ids)})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +154,12 @@ class MapStamp:
 def map_stamp(connection: Connection, *, owners: Sequence[str], tags: Sequence[str] | None, limit: int) -> MapStamp:
     """Return the stamp of a map of the newest nodes, without their contents and vectors."""
     values = {"owners": list(owners), "tags": None if tags is None else list(tags), "limit": limit}
-    row = connection.execute(load("store/nodes")["map_stamp"], values).fetchone()
+    row = connection.execute(load("writing/nodes")["map_stamp"], values).fetchone()
     assert row is not None  # an aggregate without groups has one row
     return MapStamp(**row)
 
 
 def map_points(connection: Connection, ids: Sequence[UUID], *, characters: int) -> list[Row]:
     """The nodes of a map, oldest first, with the beginning of their contents and a vector (d,) as numpy has it."""
-    rows = connection.execute(load("store/nodes")["map_points"], {"ids": list(ids), "characters": characters})
+    rows = connection.execute(load("writing/nodes")["map_points"], {"ids": list(ids), "characters": characters})
     return [{**row, "embedding": row["embedding"].to_numpy()} for row in rows]

@@ -31,7 +31,7 @@ def forget(connection: Connection, gone: Sequence[UUID], *, owner: str, by: str,
     ids = [row["id"] for row in _quotes(connection, gone, owner=owner)]
     if not ids:
         return []
-    rows = connection.execute(load("store/forgetting")["forget_quotes"], {"ids": ids, "by": by, "at": at})
+    rows = connection.execute(load("writing/forgetting")["forget_quotes"], {"ids": ids, "by": by, "at": at})
     return _refresh(connection, [row["node_id"] for row in rows])
 
 
@@ -39,14 +39,14 @@ def restore(connection: Connection, back: Sequence[UUID], *, owner: str, times: 
     """Bring back what was hidden with nodes because it quotes them, and quotes nothing else that is forgotten."""
     ids = [row["id"] for row in _quotes(connection, back, owner=owner, times=times)]
     if ids:
-        rows = connection.execute(load("store/forgetting")["restore_quotes"], {"ids": ids})
+        rows = connection.execute(load("writing/forgetting")["restore_quotes"], {"ids": ids})
         _refresh(connection, [row["node_id"] for row in rows])
 
 
 def times_forgotten(connection: Connection, group: Sequence[UUID]) -> list[datetime]:
     """When the mentions of nodes were forgotten."""
     return [
-        row["time"] for row in connection.execute(load("store/forgetting")["times_forgotten"], {"nodes": list(group)})
+        row["time"] for row in connection.execute(load("writing/forgetting")["times_forgotten"], {"nodes": list(group)})
     ]
 
 
@@ -56,9 +56,9 @@ def erase(
     """Empty what quotes nodes that are erased, of which some were stated by somebody; returns the nodes of the quotes by owner."""
     rows = _quotes(connection, ids, owner=owner, stated=stated)
     if rows:
-        connection.execute(load("store/forgetting")["empty"], {"ids": [row["id"] for row in rows]})
+        connection.execute(load("writing/forgetting")["empty"], {"ids": [row["id"] for row in rows]})
     connection.execute(
-        load("store/forgetting")["empty_audit"], {"ids": list(ids), "owners": _owners(connection, owner)}
+        load("writing/forgetting")["empty_audit"], {"ids": list(ids), "owners": _owners(connection, owner)}
     )
     quoting: dict[str, list[UUID]] = {}
     for row in rows:
@@ -73,7 +73,7 @@ def queue_late(connection: Connection, entries: Sequence[Entry]) -> Queued | Non
     if not pairs:
         return None
     values = {"mentions": [mention for mention, _ in pairs], "quoted": [quoted for _, quoted in pairs]}
-    return connection.queue(load("store/forgetting")["forget_late_quotes"], values)
+    return connection.queue(load("writing/forgetting")["forget_late_quotes"], values)
 
 
 def hidden_late(connection: Connection, late: Queued | None) -> list[UUID]:
@@ -100,7 +100,7 @@ def _quotes(
     """
     if not quoted:
         return []
-    statements, nodes, is_erased = load("store/forgetting"), {"nodes": list(quoted)}, stated is not None
+    statements, nodes, is_erased = load("writing/forgetting"), {"nodes": list(quoted)}, stated is not None
     if stated is None:
         stated = {row["id"] for row in connection.execute(statements["told_nodes"], nodes)}
     known = [row["content"] for row in connection.execute(statements["texts_of_nodes"], nodes) if row["id"] in stated]
@@ -113,7 +113,7 @@ def _quotes(
         "texts": texts,
         "escaped": [json.dumps(text)[1:-1].encode("ascii") for text in texts],
     }
-    return connection.execute(load("store/forgetting")["quotes"], values).fetchall()
+    return connection.execute(load("writing/forgetting")["quotes"], values).fetchall()
 
 
 def _owners(connection: Connection, owner: str) -> list[str]:

@@ -30,7 +30,7 @@ def insert(
         "owner": owner, "kind": kind, "at": at, "expires": expires, "uris": list(uris or [None] * len(mentions)),
         "facts": [Jsonb(dict(each)) for each in facts or [{}] * len(mentions)],
     }  # fmt: skip
-    connection.execute(load("store/places")["insert"], values)
+    connection.execute(load("writing/places")["insert"], values)
 
 
 def list_places(
@@ -43,13 +43,13 @@ def list_places(
         "owners": list(owners), "kinds": list(kinds), "now": now, "limit": limit, "room": room, "drawer": drawer,
         "uri": uri, "robot": robot, "since": since,
     }  # fmt: skip
-    return [_placed(row) for row in connection.execute(load("store/places")["list_places"], values)]
+    return [_placed(row) for row in connection.execute(load("writing/places")["list_places"], values)]
 
 
 def by_mention(connection: Connection, mention: UUID, *, owners: Sequence[str], now: datetime) -> Placed | None:
     """The place of a mention; None when these owners have none, or when it is forgotten or expired."""
     values = {"mentions": [mention], "owners": list(owners), "now": now}
-    row = connection.execute(load("store/places")["by_mentions"], values).fetchone()
+    row = connection.execute(load("writing/places")["by_mentions"], values).fetchone()
     return None if row is None else _placed(row)
 
 
@@ -66,24 +66,24 @@ def by_nodes(
         "room": room,
         "drawer": drawer,
     }
-    return {str(row["node_id"]): _placed(row) for row in connection.execute(load("store/places")["by_nodes"], values)}
+    return {str(row["node_id"]): _placed(row) for row in connection.execute(load("writing/places")["by_nodes"], values)}
 
 
 def rooms(connection: Connection, *, owners: Sequence[str]) -> list[Room]:
     """The rooms with their drawers, by name."""
-    rows = connection.execute(load("store/places")["rooms"], {"owners": list(owners)}).fetchall()
+    rows = connection.execute(load("writing/places")["rooms"], {"owners": list(owners)}).fetchall()
     return [Room(name=name, drawers=tuple(map(_drawer, of))) for name, of in groupby(rows, key=lambda row: row["room"])]
 
 
 def names(connection: Connection, *, owners: Sequence[str], limit: int) -> list[tuple[str, str]]:
     """The rooms and drawers by name, (room, drawer), as far as `limit`."""
-    rows = connection.execute(load("store/places")["names"], {"owners": list(owners), "limit": limit})
+    rows = connection.execute(load("writing/places")["names"], {"owners": list(owners), "limit": limit})
     return [(row["room"], row["drawer"]) for row in rows]
 
 
 def survey(connection: Connection, *, note_owner: str, now: datetime) -> tuple[bool, bool]:
     """Return whether a session has notes, and whether notes of anybody have expired and are still to be hidden."""
-    row = connection.execute(load("store/places")["survey"], {"note_owner": note_owner, "now": now}).fetchone()
+    row = connection.execute(load("writing/places")["survey"], {"note_owner": note_owner, "now": now}).fetchone()
     assert row is not None  # a select without from has one row
     return row["notes"], row["expired"]
 
@@ -94,7 +94,7 @@ def contradicted(
     """Return what is filed and known to contradict each of these nodes, by the node's id."""
     values = {"nodes": list(ids), "owners": list(owners), "now": now}
     by_node: dict[str, list[Placed]] = {}
-    for row in connection.execute(load("store/places")["contradicted"], values):
+    for row in connection.execute(load("writing/places")["contradicted"], values):
         by_node.setdefault(str(row["against"]), []).append(_placed(row))
     return by_node
 
@@ -102,7 +102,7 @@ def contradicted(
 def move(connection: Connection, mention: UUID, *, owner: str, room: str, drawer: str) -> bool:
     """Move a filed mention to another drawer; False when it is not filed."""
     values = {"mention": mention, "owner": owner, "room": room, "drawer": drawer}
-    return connection.execute(load("store/places")["move"], values).fetchone() is not None
+    return connection.execute(load("writing/places")["move"], values).fetchone() is not None
 
 
 def hide(
@@ -110,14 +110,14 @@ def hide(
 ) -> tuple[int, set[UUID]]:
     """Hide these mentions; returns how many, and the nodes hidden with their last mention."""
     values = {"mentions": list(mentions), "owner": owner, "by": by, "at": at}
-    rows = connection.execute(load("store/places")["hide"], values).fetchall()
+    rows = connection.execute(load("writing/places")["hide"], values).fetchall()
     return len(rows), _hide_unmentioned(connection, rows)
 
 
 def sweep(connection: Connection, *, now: datetime, by: str) -> set[UUID]:
     """Hide up to a thousand expired notes; returns the nodes hidden with their last mention."""
     return _hide_unmentioned(
-        connection, connection.execute(load("store/places")["sweep"], {"now": now, "by": by}).fetchall()
+        connection, connection.execute(load("writing/places")["sweep"], {"now": now, "by": by}).fetchall()
     )
 
 
@@ -138,56 +138,58 @@ def lock_drawer(connection: Connection, *, owner: str, room: str, drawer: str) -
 
 def mark_promoted(connection: Connection, note: UUID, *, at: datetime | None) -> None:
     """Mark a note as promoted, so that it is no longer shown; with None it is shown again."""
-    connection.execute(load("store/places")["mark_promoted"], {"mention": note, "at": at})
+    connection.execute(load("writing/places")["mark_promoted"], {"mention": note, "at": at})
 
 
 def add_decision(connection: Connection, row: Mapping[str, Any]) -> None:
     """Add a decision to the audit."""
-    connection.execute(load("store/places")["add_decision"], {**row, "against": Jsonb(row["against"])})
+    connection.execute(load("writing/places")["add_decision"], {**row, "against": Jsonb(row["against"])})
 
 
 def decisions(connection: Connection, *, owner: str, limit: int, id: UUID | None = None) -> list[Row]:
     """Decisions, newest first."""
-    return connection.execute(load("store/places")["decisions"], {"owner": owner, "limit": limit, "id": id}).fetchall()
+    return connection.execute(
+        load("writing/places")["decisions"], {"owner": owner, "limit": limit, "id": id}
+    ).fetchall()
 
 
 def is_undone(connection: Connection, decision: UUID) -> bool:
     """True if a decision was undone before."""
-    return connection.execute(load("store/places")["is_undone"], {"id": decision}).fetchone() is not None
+    return connection.execute(load("writing/places")["is_undone"], {"id": decision}).fetchone() is not None
 
 
 def add_consultation(connection: Connection, row: Mapping[str, Any]) -> None:
     """Add a consultation to the audit."""
-    connection.execute(load("store/places")["add_consultation"], {**row, "layers": Jsonb(row["layers"])})
+    connection.execute(load("writing/places")["add_consultation"], {**row, "layers": Jsonb(row["layers"])})
 
 
 def consultations(connection: Connection, *, owner: str, limit: int) -> list[Row]:
     """Consultations, newest first."""
-    return connection.execute(load("store/places")["consultations"], {"owner": owner, "limit": limit}).fetchall()
+    return connection.execute(load("writing/places")["consultations"], {"owner": owner, "limit": limit}).fetchall()
 
 
 def last_wake(connection: Connection, *, owner: str, robot: str) -> datetime | None:
     """When a robot last woke up; None for never."""
-    row = connection.execute(load("store/places")["last_wake"], {"owner": owner, "robot": robot}).fetchone()
+    row = connection.execute(load("writing/places")["last_wake"], {"owner": owner, "robot": robot}).fetchone()
     return None if row is None else row["at"]
 
 
 def set_wake(connection: Connection, *, owner: str, robot: str, at: datetime) -> None:
     """Record that a robot wakes up."""
-    connection.execute(load("store/places")["set_wake"], {"owner": owner, "robot": robot, "at": at})
+    connection.execute(load("writing/places")["set_wake"], {"owner": owner, "robot": robot, "at": at})
 
 
 def note_owners(connection: Connection, *, owner: str) -> list[str]:
     """The owners of the notes of all sessions of a user."""
     return [
         row["owner"]
-        for row in connection.execute(load("store/places")["note_owners"], {"prefix": note_owner_prefix(owner)})
+        for row in connection.execute(load("writing/places")["note_owners"], {"prefix": note_owner_prefix(owner)})
     ]
 
 
 def erase_audit(connection: Connection, *, owner: str, session: str | None) -> None:
     """Delete the audit of an owner or of one session; places are deleted with their mentions."""
-    connection.execute(load("store/places")["erase_audit"], {"owner": owner, "session": session})
+    connection.execute(load("writing/places")["erase_audit"], {"owner": owner, "session": session})
 
 
 def _drawer(row: Row) -> Drawer:

@@ -25,7 +25,7 @@ LOOKED_AT = 200  # owners, among which users are looked for whose names can be g
 def lock_sessions(connection: Connection, entries: Sequence[Entry], *, owner: str) -> None:
     """Lock the sessions of entries until the transaction ends; one that is new is made."""
     sessions = list(dict.fromkeys(entry.session for entry in entries))
-    connection.queue(load("store/mentions")["lock_sessions"], {"owner": owner, "sessions": sessions})
+    connection.queue(load("writing/mentions")["lock_sessions"], {"owner": owner, "sessions": sessions})
 
 
 def known(connection: Connection, entries: Sequence[Entry], *, owner: str) -> dict[tuple[str, str], Row]:
@@ -36,7 +36,7 @@ def known(connection: Connection, entries: Sequence[Entry], *, owner: str) -> di
         "external": [entry.external_id for entry in named],
         "payloads": [entry.payload for entry in named],
     }
-    rows = connection.fetch(load("store/mentions")["known_ids"], {"owner": owner} | columns)
+    rows = connection.fetch(load("writing/mentions")["known_ids"], {"owner": owner} | columns)
     return {(row["session"], row["external_id"]): row for row in rows}
 
 
@@ -45,21 +45,21 @@ def nodes_of_ids(
 ) -> dict[tuple[str, str], UUID | None]:
     """Return those of these (session, caller's id) that have a mention, each with its node (None when it has no text)."""
     values = {"owner": owner, "sessions": [session for session, _ in ids], "ids": [id for _, id in ids]}
-    rows = connection.execute(load("store/mentions")["nodes_of_ids"], values)
+    rows = connection.execute(load("writing/mentions")["nodes_of_ids"], values)
     return {(row["session"], row["external_id"]): row["node_id"] for row in rows}
 
 
 def of_conversations(connection: Connection, sessions: Sequence[str], *, owner: str) -> list[dict[str, Any]]:
     """The messages of sessions that have ids of their own: id, session, external_id, at, forgotten, forgotten_by."""
     return connection.execute(
-        load("store/mentions")["of_conversations"], {"owner": owner, "sessions": list(sessions)}
+        load("writing/mentions")["of_conversations"], {"owner": owner, "sessions": list(sessions)}
     ).fetchall()
 
 
 def said_in(connection: Connection, sessions: Sequence[str], *, owner: str, but: str) -> list[dict[str, Any]]:
     """Read the messages of sessions, in order: session, external_id, role, node_id, at; without those that `but` has forgotten."""
     return connection.execute(
-        load("store/mentions")["said_in"], {"owner": owner, "sessions": list(sessions), "but": but}
+        load("writing/mentions")["said_in"], {"owner": owner, "sessions": list(sessions), "but": but}
     ).fetchall()
 
 
@@ -76,7 +76,7 @@ def queue_copies(connection: Connection, entries: Sequence[Entry]) -> Callable[[
         "by_time": [entry.is_dated for entry in candidates],
         "by_words": [entry.is_retold for entry in candidates],
     }
-    queued = connection.queue(load("store/mentions")["copies"], values)
+    queued = connection.queue(load("writing/mentions")["copies"], values)
     return lambda: {row["id"] for row in queued.rows}
 
 
@@ -88,7 +88,7 @@ def _is_made_to_be_unique(id: str | None) -> bool:
 def replace(connection: Connection, entries: Sequence[Entry]) -> None:
     """Give existing mentions their new content; their position in the session stays."""
     if entries:
-        connection.queue(load("store/mentions")["replace"], columns(entries))
+        connection.queue(load("writing/mentions")["replace"], columns(entries))
 
 
 def columns(entries: Sequence[Entry]) -> dict[str, list[Any]]:
@@ -141,7 +141,7 @@ def timeline(
         "forgotten": forgotten,
         "as_of": as_of,
     }
-    mentions = [mention_of(row) for row in connection.execute(load("store/mentions")[statement], filters)]
+    mentions = [mention_of(row) for row in connection.execute(load("writing/mentions")[statement], filters)]
     return mentions if after is not None else mentions[::-1]
 
 
@@ -150,13 +150,13 @@ def existing(
 ) -> set[UUID]:
     """Return those of these mentions that exist, forgotten or not."""
     values = {"ids": list(ids), "owners": list(owners), "owner_prefix": owner_prefix}
-    return {row["id"] for row in connection.execute(load("store/mentions")["existing"], values)}
+    return {row["id"] for row in connection.execute(load("writing/mentions")["existing"], values)}
 
 
 def of_nodes(connection: Connection, nodes: Sequence[UUID], *, owners: Sequence[str]) -> list[Mention]:
     """The mentions of these nodes that are not forgotten, newest first."""
     values = {"nodes": list(nodes), "owners": list(owners)}
-    return [mention_of(row) for row in connection.execute(load("store/mentions")["of_nodes"], values)]
+    return [mention_of(row) for row in connection.execute(load("writing/mentions")["of_nodes"], values)]
 
 
 def by_id(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, Mention]:
@@ -166,7 +166,7 @@ def by_id(connection: Connection, ids: Sequence[UUID]) -> dict[UUID, Mention]:
 
 def queue_by_id(connection: Connection, ids: Sequence[UUID]) -> Callable[[], dict[UUID, Mention]]:
     """`by_id`, read with what is sent next, or with the end of the transaction."""
-    queued = connection.queue(load("store/mentions")["by_id"], {"ids": list(ids)})
+    queued = connection.queue(load("writing/mentions")["by_id"], {"ids": list(ids)})
     return lambda: {row["id"]: mention_of(row) for row in queued.rows}
 
 
@@ -181,32 +181,32 @@ def tail(
 ) -> list[tuple[str | None, Mention]]:
     """The last `limit` messages of a session's log with the callers' ids, ascending; a limit of None means all."""
     values = {"owner": owner, "session": session, "limit": limit, "archived": archived, "forgotten": forgotten}
-    rows = read(load("store/mentions")["tail"], values)
+    rows = read(load("writing/mentions")["tail"], values)
     return [(row["external_id"], mention_of(row)) for row in reversed(rows)]
 
 
 def beginning(read: Reader, *, owner: str, session: str, limit: int) -> list[tuple[str | None, Mention]]:
     """The first `limit` messages of a session's log, as `tail` has its last ones."""
     values = {"owner": owner, "session": session, "limit": limit}
-    return [(row["external_id"], mention_of(row)) for row in read(load("store/mentions")["beginning"], values)]
+    return [(row["external_id"], mention_of(row)) for row in read(load("writing/mentions")["beginning"], values)]
 
 
 def clear_log(connection: Connection, *, owner: str, session: str) -> set[UUID]:
     """Empty a session's log and return what was in it; its messages stay in long-term memory."""
-    rows = connection.execute(load("store/mentions")["clear_log"], {"owner": owner, "session": session})
+    rows = connection.execute(load("writing/mentions")["clear_log"], {"owner": owner, "session": session})
     return {row["id"] for row in rows}
 
 
 def archive(connection: Connection, ids: Sequence[UUID], *, owner: str, session: str) -> set[UUID]:
     """Archive messages of a session's log and return those that were not archived before."""
     values = {"owner": owner, "session": session, "ids": list(ids)}
-    return {row["id"] for row in connection.execute(load("store/mentions")["archive"], values)}
+    return {row["id"] for row in connection.execute(load("writing/mentions")["archive"], values)}
 
 
 def drop_from_log(connection: Connection, ids: Sequence[UUID], *, owner: str, session: str) -> set[UUID]:
     """Remove messages from a session's log and return those that were in it."""
     values = {"owner": owner, "session": session, "ids": list(ids)}
-    return {row["id"] for row in connection.execute(load("store/mentions")["drop_from_log"], values)}
+    return {row["id"] for row in connection.execute(load("writing/mentions")["drop_from_log"], values)}
 
 
 def attached(
@@ -214,7 +214,7 @@ def attached(
 ) -> list[UUID]:
     """The mentions that came with some messages of a session, as a file's texts do; without those in `kept`."""
     values = {"owner": owner, "session": session, "ids": list(ids), "kept": list(kept)}
-    return [row["id"] for row in connection.execute(load("store/mentions")["attached"], values)] if ids else []
+    return [row["id"] for row in connection.execute(load("writing/mentions")["attached"], values)] if ids else []
 
 
 def attached_to_nodes(
@@ -222,27 +222,27 @@ def attached_to_nodes(
 ) -> list[tuple[UUID, UUID]]:
     """Return the mentions that came with the messages of these nodes, with their nodes; with `hidden` those hidden with them."""
     values = {"nodes": list(nodes), "owner": owner, "robot": robot, "hidden": hidden}
-    rows = connection.execute(load("store/mentions")["attached_to_nodes"], values) if nodes else ()
+    rows = connection.execute(load("writing/mentions")["attached_to_nodes"], values) if nodes else ()
     return [(row["id"], row["node_id"]) for row in rows]
 
 
 def detach(connection: Connection, ids: Sequence[UUID]) -> None:
     """Part what came with messages from them."""
     if ids:
-        connection.execute(load("store/mentions")["detach"], {"ids": list(ids)})
+        connection.execute(load("writing/mentions")["detach"], {"ids": list(ids)})
 
 
 def logged_sessions(connection: Connection, *, owner: str, owner_pattern: str | None) -> list[str]:
     """The sessions with a log of an owner, and of owners with names like `owner_pattern`, sorted."""
     rows = connection.execute(
-        load("store/mentions")["logged_sessions"], {"owner": owner, "owner_pattern": owner_pattern}
+        load("writing/mentions")["logged_sessions"], {"owner": owner, "owner_pattern": owner_pattern}
     )
     return [row["session"] for row in rows]
 
 
 def latest_sessions(connection: Connection, *, owners: Sequence[str], limit: int) -> list[tuple[str, datetime]]:
     """The sessions in which something was said last, and when; the latest first, without those of files."""
-    rows = connection.execute(load("store/mentions")["latest_sessions"], {"owners": list(owners), "limit": limit})
+    rows = connection.execute(load("writing/mentions")["latest_sessions"], {"owners": list(owners), "limit": limit})
     return [(row["session"], row["at"]) for row in rows]
 
 
@@ -251,7 +251,7 @@ def session_titles(
 ) -> dict[str, tuple[str | None, str | None]]:
     """Of each session its stored title and the beginning of what a user said first in it; None where there is none."""
     rows = connection.execute(
-        load("store/mentions")["session_titles"], {"sessions": list(sessions), "owners": list(owners)}
+        load("writing/mentions")["session_titles"], {"sessions": list(sessions), "owners": list(owners)}
     )
     return {row["session"]: (row["title"], row["opening"]) for row in rows}
 
@@ -259,7 +259,7 @@ def session_titles(
 def place_in_log(connection: Connection, mentions: Sequence[UUID]) -> None:
     """Make these mentions the log, in this order; call `clear_log` first."""
     connection.execute(
-        load("store/mentions")["place_in_log"],
+        load("writing/mentions")["place_in_log"],
         {"ids": list(mentions), "positions": list(range(1 - len(mentions), 1))},
     )
 
@@ -269,10 +269,10 @@ def bring_back(connection: Connection, written: Sequence[WrittenEntry], *, owner
     fresh = {each.mention: not each.known for each in written}
     if not all(fresh.values()):
         values = {"ids": list(fresh), "fresh": list(fresh.values()), "owner": owner, "session": session}
-        connection.queue(load("store/mentions")["bring_back"], values)
+        connection.queue(load("writing/mentions")["bring_back"], values)
 
 
 def named_users(connection: Connection, *, limit: int) -> list[str]:
     """The names of some users who have memories, in their order; the transaction must see all owners."""
     values = {"limit": limit, "looked": LOOKED_AT, "reserved": [ANONYMOUS, NOTE_OWNER_PREFIX]}
-    return [row["owner"] for row in connection.execute(load("store/mentions")["named_users"], values)]
+    return [row["owner"] for row in connection.execute(load("writing/mentions")["named_users"], values)]

@@ -1,0 +1,1 @@
+"""Writing memories: from a draft to rows, in one transaction."""
