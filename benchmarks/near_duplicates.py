@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.shares import wilson
-from htm_core.rules.text.same_facts import is_same
+from htm_core.change.same_facts import is_same
 
 SEED = 20_261_125
 Change = Callable[[str, random.Random], str | None]

@@ -87,11 +87,11 @@ if TYPE_CHECKING:
         Window,
     )
     from .cells import Cell, Cells, PendingMove, TenantMove, TenantRows
+    from .change.changes import Changes
     from .collections.collection import Collection
-    from .groups.group import Group
-    from .handles.changes import Changes
+    from .engine.groups.group import Group
+    from .engine.log import Log
     from .handles.jobs import Jobs
-    from .handles.log import Log
     from .handles.tags import Tags
     from .memory import Memory
     from .models.chat import ChatExpander, ChatPropositioner, ChatReranker, ChatSummarizer, ChatTagger
@@ -216,7 +216,7 @@ _MODULES = {
     "ChatPropositioner": "models.chat",
     "ChatReranker": "models.chat",
     "ChatTagger": "models.chat",
-    "Changes": "handles.changes",
+    "Changes": "change.changes",
     "Collection": "collections.collection",
     "CollectionHit": "base.types",
     "CollectionItem": "base.types",
@@ -233,7 +233,7 @@ _MODULES = {
     "Expander": "base.types",
     "ExpanderLike": "base.types",
     "File": "operations.files",
-    "Group": "groups.group",
+    "Group": "engine.groups.group",
     "GroupStatus": "base.types",
     "HTMError": "base.errors",
     "Hit": "base.types",
@@ -243,7 +243,7 @@ _MODULES = {
     "Jobs": "handles.jobs",
     "JudgeLike": "base.types",
     "Loaded": "operations.files",
-    "Log": "handles.log",
+    "Log": "engine.log",
     "Match": "base.types",
     "Member": "base.types",
     "Memory": "memory",

@@ -11,12 +11,12 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 from .base import time_limit
 from .base.errors import DeadlineExceeded
 from .base.types import CollectionKind, EmbedderLike, GroupRole
+from .change.changes import Changes
 from .collections.collection import Collection
 from .db.verbs import bounded
-from .groups.group import Group
-from .handles.changes import Changes
+from .engine.groups.group import Group
+from .engine.log import Log
 from .handles.jobs import Jobs
-from .handles.log import Log
 from .handles.tags import Tags
 from .memory import Memory
 from .operations.backup import Backup

@@ -60,16 +60,18 @@ from .base.types import (
     TimeframeLike,
     Tokenizer,
 )
+from .change import tidy
+from .change.changes import Changes
 from .db.verbs import bounded, verbs
+from .engine import read
 from .engine.engine import Clock, utc_now
-from .groups.group import Group, join_group
-from .handles.changes import Changes
+from .engine.groups.group import Group, join_group
+from .engine.log import Log
 from .handles.jobs import Jobs
-from .handles.log import Log
 from .handles.tags import Tags
 from .jobs.flush import flush
 from .operations import audit as audit_module
-from .operations import files, read, relations, tidy
+from .operations import files, relations
 from .operations import forget as forget_module
 from .operations import recall as recall_module
 from .operations import revise as revise_module

@@ -26,9 +26,9 @@ from benchmarks.reader.lists import HERE
 from benchmarks.reader.model import Reader, by_length
 from benchmarks.reader.train import read, sayings
 from benchmarks.supersession import worlds
+from htm_core.change.facts import KINDS as PROFILE
 from htm_core.models.minilm.weights import obtain
 from htm_core.reading.reader import FIRST_KIND, KINDS, REPLACES, Pairs, Tokens
-from htm_core.rules.profile.facts import KINDS as PROFILE
 
 OTHERS = 6_000  # compared pairs at most of which nothing is replaced
 QUESTIONS = 500  # questions at most, none of which is of a profile's kinds

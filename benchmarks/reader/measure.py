@@ -27,11 +27,11 @@ from benchmarks.reader.model import of_hit
 from benchmarks.reader.train import is_held_out
 from benchmarks.retrieval_measures import auc, interval
 from benchmarks.supersession.worlds import HERE as SUPERSESSION
+from htm_core.change.facts import KINDS as PROFILE
 from htm_core.models.minilm.weights import obtain
 from htm_core.reading import logits as reading
 from htm_core.reading.reader import FILE, KINDS, REPLACES, STATES, Reader
 from htm_core.reading.relevance import CERTAIN
-from htm_core.rules.profile.facts import KINDS as PROFILE
 
 FITTED_ON = ("dialogues-unseen", "near-unseen")
 WEIGHTS = (0.0, 4.0, 8.0, 12.0, 16.0, 20.0, 30.0, 50.0)

@@ -8,9 +8,9 @@ from functools import cache
 from typing import Any, Literal
 from urllib.parse import quote, unquote_to_bytes
 
-from ..handles.changes import Changes
+from ..change.changes import Changes
+from ..engine.log import Log
 from ..handles.jobs import Jobs
-from ..handles.log import Log
 from ..handles.tags import Tags
 from ..memory import Memory
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..base.types import GroupStatus, Member, Robot
-from ..groups.group import list_groups
+from ..engine.groups.group import list_groups
 from .listing import Column, show_rows
 from .options import CommonOptions
 from .rendering import local_time, printable, stderr_console

@@ -17,9 +17,9 @@ from ..base import types
 from ..base.errors import HTMError
 from ..base.trust import check_source
 from ..base.types import Draft, Mention
+from ..engine.read import named_users
 from ..integration.contents import titles_of
 from ..memory import Memory
-from ..operations.read import named_users
 from ..rules.transcripts.turns import iso_time
 from . import completion
 from .exit_codes import NOTHING_FOUND

@@ -14,7 +14,9 @@ from urllib.parse import quote
 from ..base.errors import InvalidInput
 from ..base.settings import as_secret
 from ..base.types import Event
-from ..handles import changes, jobs, log, tags
+from ..change import changes
+from ..engine import log
+from ..handles import jobs, tags
 from ..memory import Memory
 from .requests import AGAIN, Prepared, lost, prepare, read, waiting
 

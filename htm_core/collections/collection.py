@@ -27,14 +27,13 @@ from ..db.indexes import THRESHOLD
 from ..db.verbs import verbs
 from ..engine.engine import Engine
 from ..models.embedders import resolve
-from ..rules.fusion import VECTOR_WEIGHT
-from ..store import collections as store
-from ..store.collections import CollectionState, Document, DocumentFilters, DocumentQuery, Page
 from ..text.redaction.redactor import Redactor
 from ..text.redaction.values import redact_item
 from . import items as items_module
 from . import query as query_module
-from . import vector_spaces
+from . import store, vector_spaces
+from .fusion import VECTOR_WEIGHT
+from .store import CollectionState, Document, DocumentFilters, DocumentQuery, Page
 from .vector_spaces import VectorSpace
 
 T = TypeVar("T")

@@ -11,9 +11,9 @@ from ..base.errors import InvalidInput
 from ..base.filters.filters import compile_where
 from ..base.limits import RANKED
 from ..base.types import FilterTarget, Mode
-from ..store.collections import DocumentFilters, Page
 from ..text.passages import lexical_query
 from .items import check_vector
+from .store import DocumentFilters, Page
 
 SMALLEST_POOL = 128
 

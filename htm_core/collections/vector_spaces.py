@@ -9,8 +9,8 @@ from ..base import time_limit, validation
 from ..base.errors import DimensionMismatch
 from ..base.time_limit import EMBEDDED_AT_ONCE
 from ..base.types import NamedEmbedder
-from ..store.collections import CollectionState, Document, DocumentPassage
 from .items import check_vector
+from .store import CollectionState, Document, DocumentPassage
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ class ListenConnection:
     def __init__(self, database: Database) -> None:
         settings = database.settings
         with database.transaction("") as transaction:
-            row = transaction.execute(load("store/groups")["channel"]).fetchone()
+            row = transaction.execute(load("engine/groups/store")["channel"]).fetchone()
         dsn = settings.listen_url or database.dsn("htm_app")
         assert row is not None  # the migration that made the table has put one row into it
         channel = row["name"]
@@ -34,8 +34,8 @@ class ListenConnection:
             self._connection: Connection = connect(dsn, patience=settings.pool_timeout)
             try:
                 refuse_pooler(self._connection, setting="listen_url")
-                self._connection.execute(load("store/groups")["name_channel"], {"channel": channel})
-                self._connection.execute(load("store/groups")["listen"])
+                self._connection.execute(load("engine/groups/store")["name_channel"], {"channel": channel})
+                self._connection.execute(load("engine/groups/store")["listen"])
             except BaseException:
                 self._connection.close()
                 raise

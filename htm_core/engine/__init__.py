@@ -1,1 +1,1 @@
-"""The parts of one robot's memory: store, models, rules and working memory."""
+"""The engine of one memory: it joins store, models and working memory; its reads, its log, its groups."""

@@ -14,7 +14,7 @@ from ..db.database import Connection
 from ..db.errors import retry_transaction
 from ..db.verbs import verbs
 from ..engine.engine import Engine
-from ..operations.read import find, get
+from ..engine.read import find, get
 from ..rules.text.tag_tree import TagTree, grow
 from ..text import tags as rules
 from ..text.redaction.values import redact_tags

@@ -11,6 +11,7 @@ from uuid import UUID
 from ..base.errors import InvalidInput
 from ..base.identity import document_id, is_anonymous, node_id
 from ..base.types import CollectionHit, CollectionItem, Draft
+from ..collections import store
 from ..collections.collection import Collection
 from ..db.owner_claims import claim_of
 from ..engine.engine import Engine
@@ -18,7 +19,6 @@ from ..integration.scope import memory_for
 from ..memory import Memory
 from ..palace import Palace
 from ..rules.transcripts.mempalace import place_of
-from ..store import collections as store
 from ..text.redaction.values import redact_draft, redact_item
 from ..writing import mentions
 from .parts import ForeignDocument, ForeignMemory, ForeignMessage, ForeignRow, NotUnderstood

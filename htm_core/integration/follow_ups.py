@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from ..base.types import Recall
-from ..rules.fusion import reciprocal_rank
+from ..collections.fusion import reciprocal_rank
 from ..rules.text.asked import asked_words
 from ..rules.text.follow_ups import SaidBefore as SaidBefore  # the adapters have them from here
 from ..rules.text.follow_ups import asks_further as asks_further

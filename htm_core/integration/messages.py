@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from ..base.storable import legible as legible  # the adapters have these from here
 from ..base.storable import normal_form as normal_form
 from ..base.storable import storable as storable
-from ..handles.log import Log
+from ..engine.log import Log
 from ..memory import Memory
 from ..text.memory_replies import NOT_KEPT as NOT_KEPT
 from ..text.memory_replies import quotes_memories as quotes_memories

@@ -17,6 +17,8 @@ from ..base import time_limit
 from ..base.errors import HTMError
 from ..base.trust import TRUST, source_of
 from ..base.types import Draft, TokenCounter
+from ..change import supersession
+from ..change.supersession import ComparedNode, NewEdge, UndecidedEdge
 from ..db import indexes, jobs
 from ..db.database import Connection, Database
 from ..db.jobs import ClaimedJob, MissingText
@@ -25,8 +27,7 @@ from ..engine.engine import new_id
 from ..engine.fresh_nodes import FreshNodes
 from ..models.embedders import CheckedEmbedder
 from ..reading import readers
-from ..store import search, supersession
-from ..store.supersession import ComparedNode, NewEdge, UndecidedEdge
+from ..store import search
 from ..text.passages import lexical_query
 from ..text.speakers import own_name
 from ..writing import nodes, relations, tags, write

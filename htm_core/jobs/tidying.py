@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 from typing import get_args
 
 from ..base.types import TidyKind
+from ..change import store
+from ..change import tidying as steps
 from ..db import jobs
 from ..db.database import Connection, Database
 from ..db.jobs import ClaimedJob
-from ..engine import tidying as steps
 from ..reading import readers
-from ..store import tidying
 
 SECONDS = 1.0  # of one turn: others wait for it
 AT_ONCE = 10  # sessions of one transaction
@@ -85,4 +85,4 @@ def handlers(database: Database) -> list[TidyHandler]:
 def queue_due(connection: Connection, kinds: Sequence[TidyKind]) -> int:
     """Queue jobs of these kinds for the tenants with something to tidy, and give how many; none that waits for the reader."""
     kinds = [kind for kind in kinds if kind != "profile" or readers.is_here()]
-    return sum(tidying.queue(connection, kind, rules=steps.RULES[kind], quiet=steps.QUIET_SECONDS) for kind in kinds)
+    return sum(store.queue(connection, kind, rules=steps.RULES[kind], quiet=steps.QUIET_SECONDS) for kind in kinds)

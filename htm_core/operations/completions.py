@@ -10,7 +10,7 @@ from uuid import UUID
 
 from ..db.database import Connection, Database
 from ..db.owner_claims import claim_of
-from ..store import completions, short_ids
+from ..engine import completions, short_ids
 from ..writing import mentions
 from .short_ids import DIGITS
 

@@ -24,6 +24,7 @@ from ..db.database import Connection
 from ..db.errors import attempts
 from ..db.records import WrittenEntry
 from ..engine.engine import Engine
+from ..engine.read import timeline
 from ..store import files
 from ..text.markdown import Chunk
 from ..text.redaction.redactor import Redactor
@@ -32,7 +33,6 @@ from ..text.tags import normalize_all
 from ..writing.file_bytes import read_bytes
 from .folders import Folder, Parts, checked_pattern, matches
 from .notes import Note, link_notes, tags_of
-from .read import timeline
 
 DIGESTS_AT_ONCE = 1_000
 AT_ONCE, BYTES_AT_ONCE = 20, 1_000_000  # files in one transaction

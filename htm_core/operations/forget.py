@@ -10,16 +10,17 @@ from datetime import UTC, datetime, timedelta
 from ..base import time_limit, validation
 from ..base.errors import InvalidInput, NotFound
 from ..base.types import Node, Receipt
+from ..change import store as tidying
 from ..db import tokens
 from ..db.database import Connection
 from ..db.errors import attempts
 from ..db.owner_claims import EVERYBODY
 from ..engine.engine import Engine, new_id
-from ..store import audit, tenant_erasure, tidying
+from ..engine.read import find, get
+from ..store import audit, tenant_erasure
 from ..store.tenant_erasure import Progress
 from ..working import store
 from ..writing import forgetting
-from .read import find, get
 
 CONFIRMED = "confirmed"
 BEGUN = "erase_begun"  # the kind of the entry that says that a whole tenant is about to be erased

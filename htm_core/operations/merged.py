@@ -9,8 +9,8 @@ from uuid import UUID
 
 from ..base.types import Hit, Mention
 from ..base.types.memories import times_said
+from ..change import store
 from ..engine.engine import Engine
-from ..store import tidying
 from ..store.search import RecallQuery
 from ..writing import nodes
 
@@ -25,7 +25,7 @@ def as_one(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> list[Hit]
         return []
     owners = query.filters.owners
     read = partial(engine.read, everybody=query.of_everybody)
-    stands_for = tidying.merged_among(read, [UUID(hit.node.id) for hit in hits])
+    stands_for = store.merged_among(read, [UUID(hit.node.id) for hit in hits])
     if not stands_for:
         return list(hits)
     groups: dict[UUID, list[Hit]] = {}

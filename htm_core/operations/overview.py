@@ -10,16 +10,16 @@ from uuid import UUID
 from ..base.errors import ModelError
 from ..base.trust import MOST_TRUSTED, is_trusted_speaker
 from ..base.types import Hit, Mention, ProfileLine, Recall, Window
+from ..change.extract import Spoken, by_worth
 from ..db.database import Connection
 from ..engine.engine import Engine
+from ..engine.local_times import local_hits
 from ..reading import readers
 from ..reading.questions import FIRST, only_asks
-from ..rules.summaries.extract import Spoken, by_worth
 from ..store.search import Filters, RecallQuery
 from ..text.memory_replies import is_memory_reply
 from ..writing import mentions, nodes
 from .current import in_time
-from .local_times import local_hits
 from .supersession import edges_around, present_first
 from .topicless import LONGEST
 

@@ -21,12 +21,12 @@ from ..base.settings import Signals
 from ..base.trust import check_sources, check_trust
 from ..base.types import Hit, Mention, Mode, Recall, Scope, Source, TimeframeLike
 from ..engine.engine import Engine
+from ..engine.local_times import local_hits, local_mentions
 from ..reading.logits import READ
 from ..rules.text.asked import asked_in, ends_of
 from ..store.search import Filters, RecallQuery, preceding
 from ..text.tags import normalize_all
 from ..writing import nodes
-from .local_times import local_hits, local_mentions
 from .named_times import moments, times_of
 from .reading import read, reads
 from .reranking import reranked

@@ -12,8 +12,8 @@ from ..base.types import Node, Related, Relation, RelationKind
 from ..db.database import Connection
 from ..db.errors import attempts
 from ..engine.engine import Engine
+from ..engine.read import find
 from ..writing import nodes, relations
-from .read import find
 
 KINDS = get_args(RelationKind)
 MOST_HOPS = 6

@@ -11,9 +11,9 @@ from ..base.types import Conflict, Draft, Node
 from ..db.database import Connection
 from ..db.records import WrittenEntry
 from ..engine.engine import Engine
+from ..engine.read import get
 from ..writing import forgetting, keys, nodes
 from .forget import Note
-from .read import get
 
 
 class _OtherVersion(Exception):

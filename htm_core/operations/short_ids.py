@@ -7,8 +7,8 @@ from typing import Literal
 from uuid import UUID
 
 from ..base.errors import InvalidInput
+from ..engine import short_ids
 from ..engine.engine import Engine
-from ..store import short_ids
 from ..writing import keys
 
 ShortIdKind = Literal["memories", "mentions", "changes", "jobs"]

@@ -13,8 +13,8 @@ from itertools import pairwise
 from uuid import UUID
 
 from ..base.types import Hit, Node, Recall, Supersession, Window
+from ..change import supersession
 from ..engine.engine import Engine
-from ..store import supersession
 from ..store.search import RecallQuery
 from ..writing import nodes
 from .moved_hits import moved

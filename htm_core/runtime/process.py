@@ -18,10 +18,10 @@ from ..base.settings import Settings, as_secret, check_dsn, home
 from ..base.time_limit import TimeLimit, end_idle_threads, limited
 from ..db.database import Database, close_all, database
 from ..engine.fresh_nodes import FreshNodes
+from ..engine.groups.group import leave_all
+from ..engine.groups.heartbeat import Heartbeat
+from ..engine.groups.listener import Listener
 from ..engine.write_behind import WriteBehind
-from ..groups.group import leave_all
-from ..groups.heartbeat import Heartbeat
-from ..groups.listener import Listener
 from ..jobs.worker import Worker
 from ..working.working_sets import forget_sets
 

@@ -25,10 +25,10 @@ import pytest
 
 from htm_core import Collection, DeadlineExceeded, Group, HTMError, Log, Memory, NotFound, Settings, shutdown
 from htm_core.base import time_limit
+from htm_core.change.changes import Changes
 from htm_core.db import address, installation
 from htm_core.db.connection import Connection
 from htm_core.db.transactions import Transactions
-from htm_core.handles.changes import Changes
 from htm_core.handles.jobs import Jobs
 from htm_core.handles.tags import Tags
 from htm_core.integration.deadline import Deadline, forget_failures

@@ -18,7 +18,7 @@ from htm_core.base.types import Eviction
 from htm_core.db import indexes, locks
 from htm_core.db.listening import ListenConnection
 from htm_core.db.migrate import migrate
-from htm_core.groups.listener import POLL_SECONDS, Hints
+from htm_core.engine.groups.listener import POLL_SECONDS, Hints
 from tests.attacks.installations import Installation, installed
 from tests.servers.cluster import OUTSIDER, Cluster
 from tests.servers.conftest import Open

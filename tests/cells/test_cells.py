@@ -13,10 +13,10 @@ import pytest
 from htm_core import Cells, DatabaseUnavailable, InvalidInput, NotFound, SchemaOutdated, Settings
 from htm_core.db.cluster.splitting import plan_split
 from htm_core.db.database import Database
+from htm_core.engine import read
 from htm_core.jobs.attempts import Attempts
 from htm_core.jobs.claims import Batch
 from htm_core.jobs.worker import Worker
-from htm_core.operations import read
 from htm_core.runtime.process import runtime
 from tests.cells.conftest import Installation
 from tests.conftest import SETTINGS

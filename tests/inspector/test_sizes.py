@@ -15,7 +15,7 @@ from htm_core.cli.options import CommonOptions
 from htm_core.cli.ui import visitor
 from htm_core.db import tenants
 from htm_core.db.database import Database
-from htm_core.operations import read
+from htm_core.engine import read
 from htm_core.server.settings import Identity
 from tests.conftest import SETTINGS, Make
 from tests.inspector.conftest import SignIn, add_inspector, whole

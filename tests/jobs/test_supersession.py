@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from htm_core import InvalidInput, Memory, NotFound, Settings, StorageError, shutdown
+from htm_core.change import supersession
 from htm_core.db import jobs
 from htm_core.db.database import Database
 from htm_core.jobs import handlers
 from htm_core.runtime.process import runtime
-from htm_core.store import supersession
 from tests.conftest import SETTINGS, Make
 
 pytestmark = pytest.mark.usefixtures("real_embedder")  # the reader needs its files

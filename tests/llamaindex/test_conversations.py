@@ -315,7 +315,7 @@ def test_while_the_database_hangs_a_model_is_shown_what_this_process_knows(
     chat.put_messages([said(FACT, "user"), said("Noted.")])
     chat.get()
     chat.put(said("And what else?", "user"))
-    monkeypatch.setattr("htm_core.handles.log.Log.entries", lambda *_, **__: time.sleep(5))
+    monkeypatch.setattr("htm_core.engine.log.Log.entries", lambda *_, **__: time.sleep(5))
     assert texts(chat.get())[-3:] == [FACT, "Noted.", "And what else?"]
 
 

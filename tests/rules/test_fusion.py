@@ -7,7 +7,7 @@ from math import isclose
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from htm_core.rules.fusion import reciprocal_rank
+from htm_core.collections.fusion import reciprocal_rank
 
 RANKS = st.lists(st.none() | st.integers(1, 10_000), min_size=1, max_size=4)
 

@@ -13,9 +13,9 @@ from benchmarks import recalled
 from benchmarks.profile import is_meant, profile_of, read_chats
 from benchmarks.reader.lists import HERE
 from htm_core.base.types import ProfileLine, ProfileSource
+from htm_core.change.facts import KINDS, LONGEST, MOST, Fact, Stated, section_of, sentences, slug
+from htm_core.change.profile import PLANNED, lines_of, profile_text
 from htm_core.reading.readers import embedded_reader
-from htm_core.rules.profile.facts import KINDS, LONGEST, MOST, Fact, Stated, section_of, sentences, slug
-from htm_core.rules.profile.profile import PLANNED, lines_of, profile_text
 
 NOW = datetime(2026, 5, 6, 12, tzinfo=UTC)  # a Wednesday
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.near_duplicates import DIFFERENT, made_pairs
-from htm_core.rules.text.same_facts import LONGEST, is_same, same_facts
+from htm_core.change.same_facts import LONGEST, is_same, same_facts
 
 SAME = (
     ("My sister Clara works at a bakery.", "my sister Clara works at a bakery!!"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.rules.summaries.extract import FEWEST, LONGEST, MOST, Spoken, line_of, most_telling
+from htm_core.change.extract import FEWEST, LONGEST, MOST, Spoken, line_of, most_telling
 
 CHAT = [
     "Hi!", "Hello, what can I do?", "We are planning the move of our bakery to a bigger shop in Ghent.", "When?", "Which oven do you use?",

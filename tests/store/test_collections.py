@@ -18,11 +18,11 @@ from htm_core.base.errors import HTMError
 from htm_core.base.identity import document_id
 from htm_core.base.settings import Settings
 from htm_core.base.types import CollectionHit
+from htm_core.collections import store
 from htm_core.collections.collection import Collection
+from htm_core.collections.store import DocumentFilters
 from htm_core.db import indexes
 from htm_core.db.database import Connection, Database
-from htm_core.store import collections
-from htm_core.store.collections import DocumentFilters
 from tests.conftest import SETTINGS
 from tests.store import index_use
 from tests.store.index_use import used
@@ -111,20 +111,20 @@ def test_a_collections_number_opens_it_to_its_own_tenant_only(database: Database
     docs = opened(database, tenant)
     docs.put([{"id": "a", "content": "behind the wall", "vector": [1, 2]}])
     with database.transaction(tenant) as connection:
-        standing = collections.find(connection, "docs")
+        standing = store.find(connection, "docs")
     assert standing is not None
     filters = DocumentFilters(at=datetime.now(UTC), uids=[document_id("docs", (), "a")])
-    page = collections.Page(limit=10)
-    question = collections.DocumentQuery(
+    page = store.Page(limit=10)
+    question = store.DocumentQuery(
         words="wall", embedding=[1, 2], vector_share=0.5, min_score=0, vector_pool=10, text_pool=10
     )  # fmt: skip
     for wall, seen in ((tenant, 1), (f"other-{tenant}", 0)):
         with database.transaction(wall) as connection:
-            assert len(collections.search(connection, question, filters, page, collection=standing.id)) == seen
-            assert len(collections.list_items(connection, filters, page, collection=standing.id)) == seen
-            assert collections.count(connection, filters, collection=standing.id) == seen
+            assert len(store.search(connection, question, filters, page, collection=standing.id)) == seen
+            assert len(store.list_items(connection, filters, page, collection=standing.id)) == seen
+            assert store.count(connection, filters, collection=standing.id) == seen
     with pytest.raises(HTMError, match="tenant"), database.transaction("") as connection:
-        collections.count(connection, filters, collection=standing.id)
+        store.count(connection, filters, collection=standing.id)
 
 
 # -- indexes ----------------------------------------------------------------------------------------------------------
@@ -219,19 +219,19 @@ def test_a_page_is_full_though_the_index_gives_up_among_what_belongs_to_others(
 ) -> None:
     """Asked for what is nearest in the other collection, the index visits its allowance of tuples and finds nothing."""
     vector = [6.0] + [0.0] * (DIMENSION - 1)
-    question = collections.DocumentQuery(
+    question = store.DocumentQuery(
         words=None, embedding=vector, vector_share=1, min_score=0, vector_pool=128, text_pool=128
     )
     with database.transaction(crowd) as connection:
-        standing = collections.find(connection, "west")
+        standing = store.find(connection, "west")
         assert standing is not None
         assert standing.indexed
         connection.execute("select set_config('hnsw.max_scan_tuples', '2000', true)")
-        found = collections.search(
+        found = store.search(
             connection,
             question,
             DocumentFilters(at=datetime.now(UTC)),
-            collections.Page(limit=50),
+            store.Page(limit=50),
             collection=standing.id,
         )
     assert ids(found) == nearest(crowded["west"], vector, limit=50)

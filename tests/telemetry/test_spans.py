@@ -13,9 +13,9 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from htm_core import Changes, Collection, CollectionItem, Memory, NotFound, Settings
 from htm_core.base import telemetry
 from htm_core.base.errors import ModelError
-from htm_core.groups.group import Group
+from htm_core.engine.groups.group import Group
+from htm_core.engine.log import Log
 from htm_core.handles.jobs import Jobs
-from htm_core.handles.log import Log
 from htm_core.handles.tags import Tags
 from htm_core.operations.backup import Backup
 from htm_core.palace import Palace

@@ -15,7 +15,7 @@ from htm_core import Eviction, InvalidInput, Item, Memory, Settings
 from htm_core.base.types import GroupStatus
 from htm_core.db.database import Database
 from htm_core.db.owner_claims import EVERYBODY
-from htm_core.groups.group import leave_all, list_groups
+from htm_core.engine.groups.group import leave_all, list_groups
 from htm_core.runtime import process
 from htm_core.store import backup
 from tests.conftest import SETTINGS, Make

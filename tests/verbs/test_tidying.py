@@ -13,7 +13,7 @@ import pytest
 from psycopg import sql
 
 from htm_core import InvalidInput, Memory, ModelError, NotFound, Settings
-from htm_core.engine import tidying as steps
+from htm_core.change import tidying as steps
 from htm_core.jobs.tidying import TidyHandler, queue_due
 from htm_core.operations import merged
 from tests.conftest import SETTINGS, Make
@@ -204,7 +204,7 @@ def test_what_a_key_no_longer_says_is_no_line(ann: Memory) -> None:
 
 @pytest.mark.usefixtures("real_embedder")
 def test_a_large_import_is_read_by_and_by(ann: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    from htm_core.operations import tidy
+    from htm_core.change import tidy
 
     monkeypatch.setattr(tidy, "READ_AT_ONCE", 3)
     monkeypatch.setattr(tidy, "AT_ONCE", 1)

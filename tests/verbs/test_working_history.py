@@ -11,7 +11,7 @@ import pytest
 from htm_core import Memory, Settings
 from htm_core.db.database import Database
 from htm_core.db.owner_claims import EVERYBODY
-from htm_core.operations import read
+from htm_core.engine import read
 from htm_core.working import store
 from htm_core.working.store import NotedChange
 from tests.conftest import SETTINGS, Make

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from ....base.types import SpanCounts, Stats
+from ....engine import read
 from ....memory import Memory
-from ....operations import read
 from ..visit import Visit
 
 UNITS = ("day", "week", "month")

@@ -8,8 +8,8 @@ from starlette.responses import Response
 
 from ....api.problems import Problem
 from ....base.types import TenantSizes
+from ....engine import read
 from ....memory import Memory
-from ....operations import read
 from ..visit import Visit
 
 ROWS = 100

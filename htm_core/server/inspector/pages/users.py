@@ -8,8 +8,8 @@ from starlette.responses import Response
 
 from ....base.identity import ANONYMOUS
 from ....base.types import UserSizes
+from ....engine import read
 from ....memory import Memory
-from ....operations import read
 from ...access import require
 from ..visit import Visit
 

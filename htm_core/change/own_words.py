@@ -8,9 +8,9 @@ from uuid import UUID
 
 from ..base.types import ProfileSource
 from ..reading.readers import EmbeddedReader, embedded_reader
-from ..rules.profile import facts
-from ..rules.profile.facts import Fact, Stated
-from ..store.tidying import OwnWord
+from . import facts
+from .facts import Fact, Stated
+from .store import OwnWord
 
 
 def facts_of(words: Sequence[OwnWord], known: Iterable[Stated]) -> list[tuple[UUID, Fact]]:

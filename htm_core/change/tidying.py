@@ -19,14 +19,14 @@ from ..base.errors import ModelError
 from ..base.types import Summary, TidyKind
 from ..db.database import Connection
 from ..reading import readers
-from ..rules.profile import facts as profile_facts
-from ..rules.profile.facts import Fact, Stated
-from ..rules.summaries.extract import Spoken, line_of, most_telling
-from ..rules.text import same_facts as same
-from ..store import tidying
-from ..store.tidying import ChangedSession, Message, OwnWord, SaidNode
 from ..text.speakers import speaker
+from . import facts as profile_facts
+from . import same_facts as same
+from . import store
+from .extract import Spoken, line_of, most_telling
+from .facts import Fact, Stated
 from .own_words import facts_of
+from .store import ChangedSession, Message, OwnWord, SaidNode
 
 MESSAGES = 20  # that one step reads of one session for the profile
 SUMMARISED = 400  # the last messages of a session that its summary is made of
@@ -57,9 +57,7 @@ def changed(
     connection: Connection, kind: TidyKind, *, owners: Sequence[str] | None, limit: int, quiet: float | None = None
 ) -> list[ChangedSession]:
     """Sessions that have more for a kind of tidying, of these owners or of all (None)."""
-    return tidying.queue_changed_sessions(
-        connection, kind, owners=owners, rules=RULES[kind], quiet=quiet, limit=limit
-    )()
+    return store.queue_changed_sessions(connection, kind, owners=owners, rules=RULES[kind], quiet=quiet, limit=limit)()
 
 
 def next_steps(
@@ -90,7 +88,7 @@ def next_steps(
 def queue_said(connection: Connection, sessions: Sequence[ChangedSession]) -> Callable[[], list[TidyStep]]:
     """Queue reads of what users said in sessions, and what is known of them, for their profiles, with what is sent next."""
     queued = [
-        (each, tidying.queue_words(connection, each, limit=MESSAGES), tidying.queue_facts(connection, owner=each.owner))
+        (each, store.queue_words(connection, each, limit=MESSAGES), store.queue_facts(connection, owner=each.owner))
         for each in sessions
     ]
     return lambda: [TidyStep(each, *words(), known=known()) for each, words, known in queued]
@@ -110,18 +108,18 @@ def understood(steps: Sequence[TidyStep]) -> list[TidyStep]:
 
 def _read(connection: Connection, kind: TidyKind, session: ChangedSession) -> TidyStep:
     if kind == "merge":
-        return TidyStep(session, nodes=tidying.nodes_of_session(connection, session))
-    return TidyStep(session, messages=tidying.messages(connection, session, limit=SUMMARISED))
+        return TidyStep(session, nodes=store.nodes_of_session(connection, session))
+    return TidyStep(session, messages=store.messages(connection, session, limit=SUMMARISED))
 
 
 def store_profile(connection: Connection, step: TidyStep) -> int:
     """Store what the messages of a step say of the owner, and give how many of the user's own there were."""
     session, words = step.session, step.words
     if session.done == 0:
-        tidying.drop_facts(connection, session)
-    tidying.insert_facts(connection, step.facts, owner=session.owner)
+        store.drop_facts(connection, session)
+    store.insert_facts(connection, step.facts, owner=session.owner)
     reached = words[-1].seq if len(words) == MESSAGES else session.last_seq
-    tidying.mark(connection, "profile", session, seq=reached, rules=RULES["profile"])
+    store.mark(connection, "profile", session, seq=reached, rules=RULES["profile"])
     return len(words)
 
 
@@ -135,9 +133,9 @@ def _of_owner(words: Sequence[OwnWord], names: Sequence[str], *, owner: str) -> 
 
 def merge(connection: Connection, step: TidyStep, *, robot: str, at: datetime) -> list[UUID]:
     """Compare what was said in a session with all that its owner remembers, and give the nodes that were merged into others."""
-    digests = tidying.put_forms(connection, step.forms, owner=step.session.owner)
-    merged = tidying.merge_same(connection, digests, owner=step.session.owner, robot=robot, at=at)
-    tidying.mark(connection, "merge", step.session, seq=step.session.last_seq, rules=RULES["merge"])
+    digests = store.put_forms(connection, step.forms, owner=step.session.owner)
+    merged = store.merge_same(connection, digests, owner=step.session.owner, robot=robot, at=at)
+    store.mark(connection, "merge", step.session, seq=step.session.last_seq, rules=RULES["merge"])
     return merged
 
 
@@ -188,11 +186,11 @@ def store_summary(
     connection: Connection, summary: Summary | None, messages: Sequence[Message], session: ChangedSession
 ) -> bool:
     """Store a summary, unless one of its messages was forgotten meanwhile; it is made again then. Says whether it was stored."""
-    if messages and not tidying.are_there(connection, [each.mention for each in messages]):
+    if messages and not store.are_there(connection, [each.mention for each in messages]):
         return False
     if summary is None:
-        tidying.drop_summary(connection, session)
+        store.drop_summary(connection, session)
     else:
-        tidying.put_summary(connection, summary, session)
-    tidying.mark(connection, "summarize", session, seq=session.last_seq, rules=0)
+        store.put_summary(connection, summary, session)
+    store.mark(connection, "summarize", session, seq=session.last_seq, rules=0)
     return summary is not None

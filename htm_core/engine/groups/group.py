@@ -7,20 +7,20 @@ from types import TracebackType
 from typing import Self, cast
 from uuid import UUID
 
-from ..base import validation
-from ..base.errors import InvalidInput, NotFound
-from ..base.types import GroupStatus, Member
-from ..base.validation import LONGEST_LEASE, SHORTEST_LEASE, lease_seconds
-from ..db.database import Connection, Database
-from ..db.errors import attempts, retry_transaction
-from ..db.verbs import verbs
-from ..engine.engine import Engine
-from ..store import groups
-from ..store.groups import GroupRules, Role
-from ..working.store import SetKey
-from ..working.working_sets import WorkingSet, working_set
+from ...base import validation
+from ...base.errors import InvalidInput, NotFound
+from ...base.types import GroupStatus, Member
+from ...base.validation import LONGEST_LEASE, SHORTEST_LEASE, lease_seconds
+from ...db.database import Connection, Database
+from ...db.errors import attempts, retry_transaction
+from ...db.verbs import verbs
+from ...working.store import SetKey
+from ...working.working_sets import WorkingSet, working_set
+from ..engine import Engine
+from . import store
 from .heartbeat import Heartbeat, LocalMember
 from .listener import Listener
+from .store import GroupRules, Role
 
 ROLES = ("active", "passive")
 LEASE = 10.0  # seconds; the default of a group's first member
@@ -79,7 +79,7 @@ class Group:
                     raise InvalidInput(
                         f"expected a live member to promote, got {member.robot!r}, whose heartbeat is late"
                     )
-                groups.set_roles(connection, self.name, {member.robot: "active"})
+                store.set_roles(connection, self.name, {member.robot: "active"})
         self._heartbeat.refresh()
 
     def demote(self, robot: str | None = None) -> None:
@@ -96,7 +96,7 @@ class Group:
                     raise InvalidInput(
                         f"expected another active member beside {member.robot!r}, got none: promote one first, or use failover()"
                     )
-                groups.set_roles(connection, self.name, {member.robot: "passive"})
+                store.set_roles(connection, self.name, {member.robot: "passive"})
         self._heartbeat.refresh()
 
     def failover(self) -> str:
@@ -116,7 +116,7 @@ class Group:
                 active = [m for m in members.values() if m.role == "active"]
                 active.sort(key=lambda m: (m.live, m.robot != self._engine.robot))
                 roles: dict[str, Role] = {active[0].robot: "passive"} if active else {}
-                groups.set_roles(connection, self.name, {**roles, successor: "active"})
+                store.set_roles(connection, self.name, {**roles, successor: "active"})
         self._heartbeat.refresh()
         assert successor is not None  # without one it was refused
         return successor
@@ -163,7 +163,7 @@ def join_group(
     for attempt in attempts():
         with attempt, engine.transaction() as connection:
             rules = _agree_on_rules(connection, engine, name, working, seconds)
-            joined = groups.join(
+            joined = store.join(
                 connection, name, robot=engine.robot, role=cast(Role, role), instance=heartbeat.instance
             )
     member = LocalMember(role=joined, term=rules.term, lease=rules.lease, group_id=rules.id, working=working)
@@ -184,22 +184,22 @@ def leave_all(heartbeat: Heartbeat, database: Database) -> None:
 def _leave(database: Database, tenant: str, name: str, robot: str, instance: UUID) -> None:
     """End a robot's membership, unless another process has taken it over."""
     with database.transaction(tenant) as connection:
-        instances = {member.robot: instance for member, instance in groups.members(connection, name)}
+        instances = {member.robot: instance for member, instance in store.members(connection, name)}
         if instances.get(robot) == instance:
             _remove_member(connection, name, robot=robot)
 
 
 def group_status(connection: Connection, name: str, *, owner: str, session: str | None, listening: bool) -> GroupStatus:
     """Give the status of a group; its items and tokens are those of one session, or of all. Raises `NotFound`."""
-    rules = groups.rules(connection, name, lock=False)
+    rules = store.rules(connection, name, lock=False)
     if rules is None:
         raise NotFound(f"expected a group of this tenant, got {name!r}", advice="groups")
-    items, tokens = groups.count_items(connection, name, owner=owner, session=session)
+    items, tokens = store.count_items(connection, name, owner=owner, session=session)
     return GroupStatus(
         name=name,
         lease=rules.lease,
         term=rules.term,
-        members=tuple(member for member, _ in groups.members(connection, name)),
+        members=tuple(member for member, _ in store.members(connection, name)),
         working_items=items,
         working_tokens=tokens,
         budget=rules.budget,
@@ -210,14 +210,14 @@ def group_status(connection: Connection, name: str, *, owner: str, session: str 
 def list_groups(engine: Engine, *, name: str | None, session: str | None) -> list[GroupStatus]:
     """Give the status of all groups of a tenant, or of the named one, as this owner sees them; `listening` is False."""
     with engine.transaction() as connection:
-        names = groups.list_names(connection) if name is None else [validation.normal_name(name, what="group")]
+        names = store.list_names(connection) if name is None else [validation.normal_name(name, what="group")]
         return [group_status(connection, each, owner=engine.owner, session=session, listening=False) for each in names]
 
 
 def _locked_members(connection: Connection, name: str) -> dict[str, Member]:
     """Give the members by name; no other process changes them until the transaction ends."""
-    groups.rules(connection, name, lock=True)
-    return {member.robot: member for member, _ in groups.members(connection, name)}
+    store.rules(connection, name, lock=True)
+    return {member.robot: member for member, _ in store.members(connection, name)}
 
 
 def _remove_member(connection: Connection, name: str, *, robot: str) -> None:
@@ -229,8 +229,8 @@ def _remove_member(connection: Connection, name: str, *, robot: str) -> None:
     successor = _successor(rest)
     last = not any(member.role == "active" and member.live for member in rest.values())
     if members[robot].role == "active" and successor is not None and last:
-        groups.set_roles(connection, name, {successor: "active"})
-    groups.leave(connection, name, robot=robot)
+        store.set_roles(connection, name, {successor: "active"})
+    store.leave(connection, name, robot=robot)
 
 
 def _agree_on_rules(
@@ -238,19 +238,19 @@ def _agree_on_rules(
 ) -> GroupRules:
     """Lock the group and give its rules. The only live member sets them; who joins live members must have the same."""
     mine = (working.memory.budget, working.memory.policy)
-    groups.create(connection, name, budget=mine[0], policy=mine[1], lease=lease or LEASE)
-    rules = groups.rules(connection, name, lock=True)
+    store.create(connection, name, budget=mine[0], policy=mine[1], lease=lease or LEASE)
+    rules = store.rules(connection, name, lock=True)
     assert rules is not None  # the group exists, maybe since the line above
     theirs = (rules.budget, rules.policy)
     if theirs == mine and lease in (None, rules.lease):
         return rules
-    if any(member.live and member.robot != engine.robot for member, _ in groups.members(connection, name)):
+    if any(member.live and member.robot != engine.robot for member, _ in store.members(connection, name)):
         raise InvalidInput(
             f"expected budget={rules.budget}, policy={rules.policy!r} and lease={rules.lease:g}, which the members of the group "
             f"{name!r} have, got {mine[0]}, {mine[1]!r} and {'none' if lease is None else format(lease, 'g')}; use the same"
         )
-    groups.change_rules(connection, name, budget=mine[0], policy=mine[1], lease=lease or rules.lease)
-    changed = groups.rules(connection, name, lock=True)
+    store.change_rules(connection, name, budget=mine[0], policy=mine[1], lease=lease or rules.lease)
+    changed = store.rules(connection, name, lock=True)
     assert changed is not None  # its row is locked
     return changed
 

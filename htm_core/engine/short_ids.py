@@ -17,4 +17,4 @@ def between(
     `kind` is "memories", "mentions", "changes" or "jobs". `hidden` adds what was forgotten.
     """
     values = {"owners": list(owners), "first": first, "last": last, "hidden": hidden, "limit": limit}
-    return [(row["id"], row["about"]) for row in connection.execute(load("store/short_ids")[kind], values)]
+    return [(row["id"], row["about"]) for row in connection.execute(load("engine/short_ids")[kind], values)]

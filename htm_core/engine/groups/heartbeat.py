@@ -9,13 +9,13 @@ import weakref
 from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
-from ..base.errors import HTMError
-from ..base.fork import renewed_after_fork
-from ..db.database import Database
-from ..engine.engine import Engine
-from ..store import groups
-from ..store.groups import GroupMembership, Role
-from ..working.working_sets import WorkingSet
+from ...base.errors import HTMError
+from ...base.fork import renewed_after_fork
+from ...db.database import Database
+from ...working.working_sets import WorkingSet
+from ..engine import Engine
+from . import store
+from .store import GroupMembership, Role
 
 _log = logging.getLogger("htm.groups")
 
@@ -133,7 +133,7 @@ class Heartbeat:
             late = sorted({each.group for each in current if _seconds_until_late(each) <= 0})
             for group in late:
                 with self._database.transaction(tenant) as connection:
-                    elected = groups.elect(connection, group)
+                    elected = store.elect(connection, group)
                 _log.info("%d late members of a group were replaced", len(elected))
             memberships += self._beat(tenant) if late else current
         waits = [min(each.lease / BEATS, _seconds_until_late(each)) for each in memberships]
@@ -147,7 +147,7 @@ class Heartbeat:
         """
         keys = [key for key in self.member_keys() if key[0] == tenant]
         with self._database.transaction(tenant) as connection:
-            memberships = groups.heartbeat(connection, instance=self.instance)
+            memberships = store.heartbeat(connection, instance=self.instance)
         stored = {(tenant, each.group, each.robot): each for each in memberships}
         changed: list[LocalMember] = []
         with self._lock:

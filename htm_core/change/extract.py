@@ -13,10 +13,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...base.folding import fold, words
-from ...reading.questions import only_asks
-from ...text.excerpts import excerpt
-from ...text.fence import one_line
+from ..base.folding import fold, words
+from ..reading.questions import only_asks
+from ..text.excerpts import excerpt
+from ..text.fence import one_line
 
 FEWEST = 6  # messages with something to say: a shorter conversation is its own summary
 LONGEST = 200  # characters of a line

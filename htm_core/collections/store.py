@@ -14,7 +14,7 @@ from ..base.types import CollectionHit, CollectionItem
 from ..db.connection import HalfVector, Vector
 from ..db.database import Connection, Row
 from ..db.queries import load
-from ..rules.fusion import K1, B
+from .fusion import K1, B
 
 # Below this dimension vectors are stored in full precision: with so few numbers the rounding of halfvec would show.
 EXACT_BELOW = 16
@@ -94,7 +94,7 @@ class Page:
 
 def find(connection: Connection, name: str) -> CollectionState | None:
     """The collection of that name, if there is one."""
-    row = connection.execute(load("store/collections")["find"], {"name": name}).fetchone()
+    row = connection.execute(load("collections/store")["find"], {"name": name}).fetchone()
     return CollectionState(**row) if row else None
 
 
@@ -106,7 +106,7 @@ def ensure(
     If the returned model is another one than the given, the caller must not write vectors.
     """
     values = {"name": name, "language": language, "model": model, "dimension": dimension}
-    row = connection.execute(load("store/collections")["ensure"], values).fetchone()
+    row = connection.execute(load("collections/store")["ensure"], values).fetchone()
     assert row is not None  # take_collection has just inserted it
     return CollectionState(**row)
 
@@ -129,11 +129,11 @@ def write(connection: Connection, documents: Sequence[Document], *, collection: 
         "ttls": [item.ttl for item in items],
         "expiries": [document.expires_at for document in documents],
     }
-    connection.execute(load("store/collections")["upsert"], values)
-    connection.execute(load("store/collections")["delete_passages"], {"uids": uids})
+    connection.execute(load("collections/store")["upsert"], values)
+    connection.execute(load("collections/store")["delete_passages"], {"uids": uids})
     parts = [(uid, at, part) for uid, each in zip(uids, documents, strict=True) for at, part in enumerate(each.parts)]
     if parts:
-        connection.execute(load("store/collections")["insert_passages"], _columns(parts) | {"collection": collection})
+        connection.execute(load("collections/store")["insert_passages"], _columns(parts) | {"collection": collection})
 
 
 def _columns(parts: Sequence[tuple[UUID, int, DocumentPassage]]) -> dict[str, Any]:
@@ -151,25 +151,25 @@ def _columns(parts: Sequence[tuple[UUID, int, DocumentPassage]]) -> dict[str, An
 
 def lock(connection: Connection, uids: Sequence[UUID]) -> None:
     """Lock these documents until the transaction ends."""
-    connection.execute(load("store/collections")["lock"], {"uids": list(uids)})
+    connection.execute(load("collections/store")["lock"], {"uids": list(uids)})
 
 
 def exceeds(connection: Connection, collection: int, *, threshold: int) -> bool:
     """True if a collection has more than `threshold` passages."""
     values = {"collection": collection, "threshold": threshold}
-    row = connection.execute(load("store/collections")["exceeds"], values).fetchone()
+    row = connection.execute(load("collections/store")["exceeds"], values).fetchone()
     return bool(row and row["outgrown"])
 
 
 def read(connection: Connection, uids: Sequence[UUID], *, at: datetime) -> dict[UUID, CollectionItem]:
     """The items of these uids that exist and have not expired."""
-    rows = connection.execute(load("store/collections")["read"], {"uids": list(uids), "at": at})
+    rows = connection.execute(load("collections/store")["read"], {"uids": list(uids), "at": at})
     return {row["uid"]: _item(row) for row in rows}
 
 
 def extend_ttl(connection: Connection, uids: Sequence[UUID], *, at: datetime) -> None:
     """Start the time to live of documents again, for those that have one."""
-    connection.execute(load("store/collections")["extend_ttl"], {"uids": list(uids), "at": at})
+    connection.execute(load("collections/store")["extend_ttl"], {"uids": list(uids), "at": at})
 
 
 def set_times(connection: Connection, times: Mapping[UUID, tuple[datetime, datetime]]) -> None:
@@ -177,7 +177,7 @@ def set_times(connection: Connection, times: Mapping[UUID, tuple[datetime, datet
     uids = sorted(times)  # one order for all writers: no deadlock
     values = {"uids": uids, "created": [times[uid][0] for uid in uids], "updated": [times[uid][1] for uid in uids]}
     lock(connection, uids)
-    connection.execute(load("store/collections")["set_times"], values)
+    connection.execute(load("collections/store")["set_times"], values)
 
 
 def search(
@@ -193,12 +193,12 @@ def search(
         "min_score": query.min_score,
     }
     columns = values | _filter_columns(filters, collection) | _page_columns(page)
-    return [_hit(row) for row in connection.execute(load("store/collections")["search"], columns)]
+    return [_hit(row) for row in connection.execute(load("collections/store")["search"], columns)]
 
 
 def list_items(connection: Connection, filters: DocumentFilters, page: Page, *, collection: int) -> list[CollectionHit]:
     """One page of documents, in the order of their first insertion; or those first that were put last."""
-    statement = load("store/collections")["list_latest" if page.newest_first else "list_items"]
+    statement = load("collections/store")["list_latest" if page.newest_first else "list_items"]
     columns = _filter_columns(filters, collection) | _page_columns(page)
     return [_hit(row) for row in connection.execute(statement, columns)]
 
@@ -215,12 +215,12 @@ def ids(
 ) -> list[str]:
     """The ids in exactly this namespace that begin with `prefix`, in an order of their own, behind the uid `after`."""
     values = {"collection": collection, "namespace": list(namespace), "prefix": prefix, "after": after, "limit": limit}
-    return [row["id"] for row in connection.execute(load("store/collections")["ids"], values | {"at": at})]
+    return [row["id"] for row in connection.execute(load("collections/store")["ids"], values | {"at": at})]
 
 
 def server_time(connection: Connection) -> datetime:
     """Return the time by the server's clock."""
-    row = connection.execute(load("store/collections")["server_time"]).fetchone()
+    row = connection.execute(load("collections/store")["server_time"]).fetchone()
     assert row is not None  # a select without a table has one row
     now: datetime = row["now"]
     return now
@@ -228,24 +228,24 @@ def server_time(connection: Connection) -> datetime:
 
 def count(connection: Connection, filters: DocumentFilters, *, collection: int) -> int:
     """Count the documents that satisfy the filters."""
-    row = connection.execute(load("store/collections")["count"], _filter_columns(filters, collection)).fetchone()
+    row = connection.execute(load("collections/store")["count"], _filter_columns(filters, collection)).fetchone()
     return int(row["count"]) if row else 0
 
 
 def delete(connection: Connection, filters: DocumentFilters, *, collection: int) -> int:
     """Delete the documents that satisfy the filters, with their vectors, and return how many."""
-    return connection.execute(load("store/collections")["delete"], _filter_columns(filters, collection)).rowcount
+    return connection.execute(load("collections/store")["delete"], _filter_columns(filters, collection)).rowcount
 
 
 def clear(connection: Connection, *, collection: int) -> int:
     """Delete every document of a collection and return how many; its next vector may be of any model."""
-    connection.execute(load("store/collections")["release_space"], {"collection": collection})
-    return connection.execute(load("store/collections")["clear"], {"collection": collection}).rowcount
+    connection.execute(load("collections/store")["release_space"], {"collection": collection})
+    return connection.execute(load("collections/store")["clear"], {"collection": collection}).rowcount
 
 
 def sweep(connection: Connection, *, collection: int, at: datetime) -> int:
     """Delete expired documents and return how many."""
-    return connection.execute(load("store/collections")["sweep"], {"collection": collection, "at": at}).rowcount
+    return connection.execute(load("collections/store")["sweep"], {"collection": collection, "at": at}).rowcount
 
 
 def namespaces(
@@ -260,7 +260,7 @@ def namespaces(
 ) -> list[tuple[str, ...]]:
     """The namespaces with documents, cut at `depth` labels, without duplicates, sorted."""
     values = {"collection": collection, "prefix": list(prefix), "suffix": list(suffix), "depth": depth, "at": at}
-    rows = connection.execute(load("store/collections")["namespaces"], values | _page_columns(page))
+    rows = connection.execute(load("collections/store")["namespaces"], values | _page_columns(page))
     return [tuple(row["namespace"]) for row in rows]
 
 

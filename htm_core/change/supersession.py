@@ -45,7 +45,7 @@ class NewEdge:
 
 def subject(connection: Connection, node: UUID) -> ComparedNode | None:
     """A live node to be compared; None when it is hidden, gone, or what a file says."""
-    row = connection.execute(load("store/supersession")["subject"], {"node": node}).fetchone()
+    row = connection.execute(load("change/supersession")["subject"], {"node": node}).fetchone()
     return None if row is None else ComparedNode(**row)
 
 
@@ -53,7 +53,8 @@ def candidates(connection: Connection, node: UUID, *, words: str | None, limit: 
     """The live nodes of the same owner that are nearest to a node, by its vector and by words."""
     values = {"node": node, "words": words, "limit": limit}
     return [
-        ComparedNode(**row, owner=owner) for row in connection.execute(load("store/supersession")["candidates"], values)
+        ComparedNode(**row, owner=owner)
+        for row in connection.execute(load("change/supersession")["candidates"], values)
     ]
 
 
@@ -87,23 +88,23 @@ def insert(
         "judge": judge,
         "state": state,
     }
-    return {row["supersession"] for row in connection.execute(load("store/supersession")["insert"], values)}
+    return {row["supersession"] for row in connection.execute(load("change/supersession")["insert"], values)}
 
 
 def is_compared(connection: Connection, node: UUID) -> bool:
     """True if no job that embeds or compares a node is pending."""
-    row = connection.execute(load("store/supersession")["is_compared"], {"node": node}).fetchone()
+    row = connection.execute(load("change/supersession")["is_compared"], {"node": node}).fetchone()
     return row is not None and bool(row["compared"])
 
 
 def make_judge_due(connection: Connection, node: UUID) -> None:
     """Let the judge's jobs of a node be done now, since the rules have compared it."""
-    connection.execute(load("store/supersession")["make_judge_due"], {"node": node})
+    connection.execute(load("change/supersession")["make_judge_due"], {"node": node})
 
 
 def undecided(connection: Connection, node: UUID, *, threshold: float) -> list[UndecidedEdge]:
     """The edges of a node that the rules made and are not sure of."""
-    rows = connection.execute(load("store/supersession")["undecided"], {"node": node, "threshold": threshold})
+    rows = connection.execute(load("change/supersession")["undecided"], {"node": node, "threshold": threshold})
     return [UndecidedEdge(**row) for row in rows]
 
 
@@ -117,7 +118,7 @@ def decide(connection: Connection, id: UUID, *, relation: str, reason: str, judg
         "reason": reason,
         "judge": judge,
     }
-    connection.execute(load("store/supersession")["decide"], values)
+    connection.execute(load("change/supersession")["decide"], values)
 
 
 def around(
@@ -130,11 +131,11 @@ def around(
 ) -> list[Supersession]:
     """The edges that hold among nodes and what is joined to them, the latest first; at a `moment`, or by now."""
     values: dict[str, Any] = {"ids": list(ids), "threshold": threshold}
-    (row,) = read(load("store/supersession")["touching"], values)
+    (row,) = read(load("change/supersession")["touching"], values)
     if not row["there"]:
         return []
     values["owners"] = None if owners is None else list(owners)
-    rows = read(load("store/supersession")["around"], values | {"moment": moment})
+    rows = read(load("change/supersession")["around"], values | {"moment": moment})
     known: dict[tuple[str, UUID], Mention] = {}
     return [_supersession(row, **{end: _said(row, end, known) for end in ("newer", "older")}) for row in rows]
 
@@ -165,7 +166,7 @@ def list_edges(
     """Edges of these owners, the latest first."""
     values = {"owners": list(owners), "node": node, "relation": relation, "state": state, "id": id}
     rows = connection.execute(
-        load("store/supersession")["list"], values | {"min_confidence": min_confidence, "limit": limit}
+        load("change/supersession")["list"], values | {"min_confidence": min_confidence, "limit": limit}
     )
     return [_supersession(row, newer=_mention(row["newer"]), older=_mention(row["older"])) for row in rows]
 
@@ -173,12 +174,12 @@ def list_edges(
 def change(connection: Connection, id: UUID, *, owner: str, state: str, by: str, reason: str, at: datetime) -> bool:
     """Give an edge another state, and write it into the audit; False when it has that state already, or is not there."""
     values = {"id": id, "owner": owner, "state": state, "by": by, "reason": reason, "at": at}
-    return connection.execute(load("store/supersession")["change"], values).fetchone() is not None
+    return connection.execute(load("change/supersession")["change"], values).fetchone() is not None
 
 
 def audit(connection: Connection, id: UUID, *, owners: Sequence[str]) -> list[SupersessionChange]:
     """Return the changes of an edge, oldest first."""
-    rows = connection.execute(load("store/supersession")["audit"], {"id": id, "owners": list(owners)})
+    rows = connection.execute(load("change/supersession")["audit"], {"id": id, "owners": list(owners)})
     return [SupersessionChange(**row) for row in rows]
 
 

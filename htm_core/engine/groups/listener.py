@@ -9,11 +9,11 @@ import time
 from collections.abc import Collection, Iterable
 from contextlib import closing
 
-from ..base.errors import HTMError
-from ..base.fork import renewed_after_fork
-from ..db.database import Database
-from ..db.listening import ListenConnection
-from ..working.working_sets import WorkingSet, open_sets
+from ...base.errors import HTMError
+from ...base.fork import renewed_after_fork
+from ...db.database import Database
+from ...db.listening import ListenConnection
+from ...working.working_sets import WorkingSet, open_sets
 from .heartbeat import Heartbeat
 
 _log = logging.getLogger("htm.groups")

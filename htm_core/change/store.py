@@ -12,7 +12,7 @@ from ..base.types import Merge, ProfileSource, Summary, TidyKind
 from ..db.connection import Reader, Row
 from ..db.database import Connection
 from ..db.queries import load
-from ..rules.profile.facts import Fact, Stated, key_of
+from .facts import Fact, Stated, key_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +76,13 @@ def queue_changed_sessions(
         "quiet": quiet,
         "limit": limit,
     }
-    queued = connection.queue(load("store/tidying")["changed_sessions"], values)
+    queued = connection.queue(load("change/store")["changed_sessions"], values)
     return lambda: [ChangedSession(row["owner"], row["session"], row["last_seq"], row["done"]) for row in queued.rows]
 
 
 def queue_unread(connection: Connection, *, owner: str, rules: int) -> Callable[[], int]:
     """Count an owner's messages that were not read for the profile, with what is sent next."""
-    queued = connection.queue(load("store/tidying")["count_unread"], {"owner": owner, "rules": rules})
+    queued = connection.queue(load("change/store")["count_unread"], {"owner": owner, "rules": rules})
     return lambda: int(queued.rows[0]["messages"])
 
 
@@ -90,7 +90,7 @@ def mark(connection: Connection, kind: TidyKind, session: ChangedSession, *, seq
     """Note up to which message a session was read."""
     name = {"profile": "mark_profile", "merge": "mark_merge", "summarize": "mark_summary"}[kind]
     values = {"owner": session.owner, "session": session.session, "seq": seq}
-    connection.queue(load("store/tidying")[name], values if kind == "summarize" else values | {"rules": rules})
+    connection.queue(load("change/store")[name], values if kind == "summarize" else values | {"rules": rules})
 
 
 # -- the profile ------------------------------------------------------------------------------------------------------
@@ -107,8 +107,8 @@ def queue_words(
         "last": session.last_seq,
         "limit": limit,
     }
-    words = connection.queue(load("store/tidying")["own_words"], values)
-    speakers = connection.queue(load("store/tidying")["speakers"], {"owner": session.owner, "session": session.session})
+    words = connection.queue(load("change/store")["own_words"], values)
+    speakers = connection.queue(load("change/store")["speakers"], {"owner": session.owner, "session": session.session})
     return lambda: (
         [OwnWord(row["id"], row["node_id"], row["seq"], row["at"], row["name"], row["content"]) for row in words.rows],
         [name for row in speakers.rows for name in row["names"] or ()],
@@ -117,7 +117,7 @@ def queue_words(
 
 def drop_facts(connection: Connection, session: ChangedSession) -> None:
     """Delete what the messages of a session said, before they are read again."""
-    connection.queue(load("store/tidying")["drop_facts"], {"owner": session.owner, "session": session.session})
+    connection.queue(load("change/store")["drop_facts"], {"owner": session.owner, "session": session.session})
 
 
 def insert_facts(connection: Connection, facts: Sequence[tuple[UUID, Fact]], *, owner: str, model: str = "") -> None:
@@ -131,7 +131,7 @@ def insert_facts(connection: Connection, facts: Sequence[tuple[UUID, Fact]], *, 
         "slots": [fact.slot for _, fact in facts], "values": [fact.value for _, fact in facts],
         "lines": [fact.line for _, fact in facts],
     }  # fmt: skip
-    connection.queue(load("store/tidying")["insert_facts"], values)
+    connection.queue(load("change/store")["insert_facts"], values)
 
 
 def facts(connection: Connection, *, owner: str) -> list[Stated]:
@@ -141,7 +141,7 @@ def facts(connection: Connection, *, owner: str) -> list[Stated]:
 
 def queue_facts(connection: Connection, *, owner: str) -> Callable[[], list[Stated]]:
     """`facts`, read with what is sent next."""
-    queued = connection.queue(load("store/tidying")["facts"], {"owner": owner})
+    queued = connection.queue(load("change/store")["facts"], {"owner": owner})
     return lambda: [
         Stated(
             fact=Fact(
@@ -166,7 +166,7 @@ def nodes_of_session(connection: Connection, session: ChangedSession) -> list[Sa
         SaidNode(
             row["id"], row["content"], row["voices"] or (), row["days"] or (), row["sessions"] or (), row["may_merge"]
         )
-        for row in connection.execute(load("store/tidying")["nodes_of_session"], values)
+        for row in connection.execute(load("change/store")["nodes_of_session"], values)
     ]
 
 
@@ -178,16 +178,16 @@ def put_forms(connection: Connection, digests: Mapping[UUID, bytes | None], *, o
     nodes = list(digests)
     known = {
         row["node_id"]: bytes(row["digest"])
-        for row in connection.execute(load("store/tidying")["known_forms"], {"nodes": nodes})
+        for row in connection.execute(load("change/store")["known_forms"], {"nodes": nodes})
     }
     changed = [node for node in known if digests[node] != known[node]]
     if changed:
-        connection.execute(load("store/tidying")["drop_forms"], {"nodes": changed})
-        connection.execute(load("store/tidying")["separate"], {"nodes": changed})
+        connection.execute(load("change/store")["drop_forms"], {"nodes": changed})
+        connection.execute(load("change/store")["separate"], {"nodes": changed})
     new = {node: digest for node, digest in digests.items() if digest is not None and known.get(node) != digest}
     if new:
         connection.execute(
-            load("store/tidying")["insert_forms"], {"owner": owner, "nodes": list(new), "digests": list(new.values())}
+            load("change/store")["insert_forms"], {"owner": owner, "nodes": list(new), "digests": list(new.values())}
         )
     return sorted(set(new.values()))
 
@@ -195,9 +195,7 @@ def put_forms(connection: Connection, digests: Mapping[UUID, bytes | None], *, o
 def merge_same(connection: Connection, digests: Sequence[bytes], *, owner: str, robot: str, at: datetime) -> list[UUID]:
     """Merge the nodes of each of these forms into one, and give those that were merged into another."""
     values = {"owner": owner, "digests": list(digests), "robot": robot, "at": at}
-    return (
-        [row["node_id"] for row in connection.execute(load("store/tidying")["merge_same"], values)] if digests else []
-    )
+    return [row["node_id"] for row in connection.execute(load("change/store")["merge_same"], values)] if digests else []
 
 
 def merges(connection: Connection, *, owner: str, limit: int, nodes: Sequence[UUID] | None = None) -> list[Merge]:
@@ -208,24 +206,24 @@ def merges(connection: Connection, *, owner: str, limit: int, nodes: Sequence[UU
             node_id=str(row["node_id"]), into_id=str(row["into_id"]), content=row["content"], into_content=row["into_content"],
             robot=row["robot"], at=row["merged_at"],
         )
-        for row in connection.execute(load("store/tidying")["merges"], values)
+        for row in connection.execute(load("change/store")["merges"], values)
     ]  # fmt: skip
 
 
 def undo(connection: Connection, node: UUID, *, owner: str, at: datetime) -> list[UUID]:
     """Undo the merge of a node, or those into it, and give the nodes that stand for themselves again."""
-    rows = connection.execute(load("store/tidying")["undo"], {"owner": owner, "node": node, "at": at})
+    rows = connection.execute(load("change/store")["undo"], {"owner": owner, "node": node, "at": at})
     return [row["node_id"] for row in rows]
 
 
 def group_of(connection: Connection, node: UUID) -> list[UUID]:
     """All nodes that are merged with a node, itself too."""
-    return [row["id"] for row in connection.execute(load("store/tidying")["group_of"], {"node": node})]
+    return [row["id"] for row in connection.execute(load("change/store")["group_of"], {"node": node})]
 
 
 def merged_among(read: Reader, nodes: Sequence[UUID]) -> dict[UUID, UUID]:
     """Map nodes to those that represent them, as far as one of each pair is among these."""
-    rows = read(load("store/tidying")["merged_among"], {"nodes": list(nodes)})
+    rows = read(load("change/store")["merged_among"], {"nodes": list(nodes)})
     return {row["node_id"]: row["into_id"] for row in rows}
 
 
@@ -235,7 +233,7 @@ def merged_among(read: Reader, nodes: Sequence[UUID]) -> dict[UUID, UUID]:
 def messages(connection: Connection, session: ChangedSession, *, limit: int) -> list[Message]:
     """The last messages of a session, in their order: what its user and assistants said."""
     values = {"owner": session.owner, "session": session.session, "last": session.last_seq, "limit": limit}
-    rows = connection.execute(load("store/tidying")["messages"], values).fetchall()
+    rows = connection.execute(load("change/store")["messages"], values).fetchall()
     return [
         Message(row["id"], row["seq"], row["at"], row["role"], row["name"], row["content"], row["vector"])
         for row in reversed(rows)
@@ -244,7 +242,7 @@ def messages(connection: Connection, session: ChangedSession, *, limit: int) -> 
 
 def are_there(connection: Connection, mentions: Sequence[UUID]) -> bool:
     """True if none of these messages was forgotten or erased meanwhile; they are locked against it until the transaction ends."""
-    row = connection.execute(load("store/tidying")["hidden_since"], {"mentions": list(mentions)}).fetchone()
+    row = connection.execute(load("change/store")["hidden_since"], {"mentions": list(mentions)}).fetchone()
     return row is not None and row["there"] == len(set(mentions))
 
 
@@ -255,17 +253,17 @@ def put_summary(connection: Connection, summary: Summary, session: ChangedSessio
         "sources": [UUID(id) for id in summary.sources], "messages": summary.messages, "first_at": summary.first_at,
         "last_at": summary.last_at, "at": summary.made_at, "model": summary.model,
     }  # fmt: skip
-    connection.execute(load("store/tidying")["put_summary"], values)
+    connection.execute(load("change/store")["put_summary"], values)
 
 
 def drop_summary(connection: Connection, session: ChangedSession) -> None:
     """Delete the summary of a session that has too little left for one."""
-    connection.execute(load("store/tidying")["drop_summary"], {"owner": session.owner, "session": session.session})
+    connection.execute(load("change/store")["drop_summary"], {"owner": session.owner, "session": session.session})
 
 
 def summaries(connection: Connection, *, owner: str, session: str | None, limit: int) -> list[Summary]:
     """The summaries of an owner, the latest session first."""
-    rows = connection.execute(load("store/tidying")["summaries"], {"owner": owner, "session": session, "limit": limit})
+    rows = connection.execute(load("change/store")["summaries"], {"owner": owner, "session": session, "limit": limit})
     return [summary_of(row) for row in rows]
 
 
@@ -283,11 +281,11 @@ def summary_of(row: Row) -> Summary:
 def queue(connection: Connection, kind: TidyKind, *, rules: int, quiet: float) -> int:
     """Queue a job for each tenant that has something to tidy, and return for how many."""
     values = {"kind": kind, "rules": rules, "quiet": quiet}
-    row = connection.execute(load("store/tidying")["queue"], values).fetchone()
+    row = connection.execute(load("change/store")["queue"], values).fetchone()
     assert row is not None  # a select without from has one row
     return int(row["queued"])
 
 
 def enqueue(connection: Connection, kind: TidyKind) -> None:
     """Queue a job that tidies the tenant."""
-    connection.queue(load("store/tidying")["enqueue"], {"kind": kind})
+    connection.queue(load("change/store")["enqueue"], {"kind": kind})

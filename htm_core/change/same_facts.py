@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ...base.folding import words
+from ..base.folding import words
 
 VERSION = 1  # one more when the canonical form changes: what was said is then compared again
 FEWEST = 3  # words: "yes, the blue one" means something else each time, and "thanks" nothing

@@ -18,10 +18,10 @@ from ..db.database import Connection
 from ..db.errors import attempts
 from ..db.records import WrittenEntry
 from ..db.verbs import verbs
-from ..engine.engine import Engine
 from ..text.redaction.redactor import Redactor
 from ..writing import forgetting, mentions
 from ..writing.redaction import redact_draft
+from .engine import Engine
 
 Message = Draft | Mapping[str, Any]
 

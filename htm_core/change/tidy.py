@@ -13,13 +13,13 @@ from ..base.errors import InvalidInput, NotFound
 from ..base.types import Merge, Profile, ProfileLine, SummarizerLike, Summary, Tidied, TidyKind
 from ..db.database import Connection
 from ..db.errors import attempts
-from ..engine import tidying as steps
 from ..engine.engine import Engine
 from ..reading import readers
-from ..rules.profile.facts import Stated
-from ..rules.profile.profile import lines_of, profile_text
-from ..store import tidying
-from ..store.tidying import ChangedSession
+from . import store
+from . import tidying as steps
+from .facts import Stated
+from .profile import lines_of, profile_text
+from .store import ChangedSession
 
 if TYPE_CHECKING:
     from ..models.summarizers import CheckedSummarizer
@@ -58,7 +58,7 @@ def profile(engine: Engine, *, user: str | None, budget: int) -> Profile:
         )
         read, (sessions, stated, pending) = read + max(1, count), looked()
     if pending and here:
-        _at_once(engine, owner, lambda connection: tidying.enqueue(connection, "profile"))
+        _at_once(engine, owner, lambda connection: store.enqueue(connection, "profile"))
     today = engine.clock().astimezone(engine.timezone).date()
     lines = lines_of(stated, now=engine.clock())
     text, _ = profile_text(lines, budget=budget, count=engine.tokens, today=today, timezone=engine.timezone)
@@ -82,9 +82,9 @@ def _at_once(engine: Engine, owner: str, queue: Callable[[Connection], T]) -> T:
 def _queue_look(connection: Connection, *, owner: str) -> Callable[[], tuple[list[ChangedSession], list[Stated], int]]:
     """The next session that was not read for the profile, what is known by those that were, and how many messages were not."""
     rules = steps.RULES["profile"]
-    sessions = tidying.queue_changed_sessions(connection, "profile", owners=[owner], rules=rules, quiet=None, limit=1)
-    stated = tidying.queue_facts(connection, owner=owner)
-    unread = tidying.queue_unread(connection, owner=owner, rules=rules)
+    sessions = store.queue_changed_sessions(connection, "profile", owners=[owner], rules=rules, quiet=None, limit=1)
+    stated = store.queue_facts(connection, owner=owner)
+    unread = store.queue_unread(connection, owner=owner, rules=rules)
     return lambda: (sessions(), stated(), unread())
 
 
@@ -167,7 +167,7 @@ def _step(engine: Engine, begin: steps.Begin, kind: TidyKind) -> Tidied | None:
             merged = [
                 node for each in batch for node in steps.merge(connection, each, robot=engine.robot, at=engine.clock())
             ]
-            made = tidying.merges(connection, owner=engine.owner, limit=MOST, nodes=merged) if merged else []
+            made = store.merges(connection, owner=engine.owner, limit=MOST, nodes=merged) if merged else []
         return Tidied(dry_run=False, merges=tuple(made))
     written = [(each, steps.summarized(each.messages, each.session, at=engine.clock())) for each in batch]
     with begin() as connection:
@@ -183,7 +183,7 @@ def _written_summary(engine: Engine, writer: CheckedSummarizer) -> Tidied | None
     """The summary of the next session, as a model writes it, which no transaction waits for; None where nothing is left."""
     with engine.transaction() as connection:
         sessions = steps.changed(connection, "summarize", owners=[engine.owner], limit=1)
-        messages = tidying.messages(connection, sessions[0], limit=steps.SUMMARISED) if sessions else []
+        messages = store.messages(connection, sessions[0], limit=steps.SUMMARISED) if sessions else []
     if not sessions:
         return None
     with time_limit.limited(None):  # a model may be slow: nobody holds a lock for it
@@ -212,14 +212,14 @@ def _finished(engine: Engine, connection: Connection, done: Tidied, kinds: Seque
 
 
 def _lines(engine: Engine, connection: Connection, owner: str) -> tuple[ProfileLine, ...]:
-    stated = tidying.facts(connection, owner=owner)
+    stated = store.facts(connection, owner=owner)
     return lines_of(stated, now=engine.clock())
 
 
 def merges(engine: Engine, *, limit: int) -> list[Merge]:
     """The merges of an owner that hold, newest first."""
     with engine.transaction() as connection:
-        return tidying.merges(connection, owner=engine.owner, limit=validation.check_limit(limit))
+        return store.merges(connection, owner=engine.owner, limit=validation.check_limit(limit))
 
 
 def unmerge(engine: Engine, node_id: str) -> int:
@@ -227,7 +227,7 @@ def unmerge(engine: Engine, node_id: str) -> int:
     node = validation.check_id(node_id, what="node_id")
     for attempt in attempts():
         with attempt, engine.transaction() as connection:
-            undone = tidying.undo(connection, node, owner=engine.owner, at=engine.clock())
+            undone = store.undo(connection, node, owner=engine.owner, at=engine.clock())
     if not undone:
         raise NotFound(
             f"expected the id of a memory of this owner that is merged, got {node_id!r}",
@@ -241,4 +241,4 @@ def summaries(engine: Engine, *, session: str | None, limit: int) -> list[Summar
     """Return the summaries of an owner's sessions, the latest first."""
     name = None if session is None else validation.normal_name(session, what="session")
     with engine.transaction() as connection:
-        return tidying.summaries(connection, owner=engine.owner, session=name, limit=validation.check_limit(limit))
+        return store.summaries(connection, owner=engine.owner, session=name, limit=validation.check_limit(limit))

@@ -11,8 +11,8 @@ from ..base.types import Node, Supersession, SupersessionChange, SupersessionRel
 from ..db.errors import attempts
 from ..db.verbs import verbs
 from ..engine.engine import Engine
-from ..operations.read import find
-from ..store import supersession
+from ..engine.read import find
+from . import supersession
 
 RELATIONS, STATES = get_args(SupersessionRelation), get_args(SupersessionState)
 LONGEST_REASON = 1_000  # characters

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...base.folding import fold
-from ...base.types import ProfileSource
+from ..base.folding import fold
+from ..base.types import ProfileSource
 
 SECTIONS = ("about", "instructions", "preferences", "people", "places", "work", "plans")
 VERSION = 5  # one more when other sentences are kept: texts are then read again

@@ -1,0 +1,1 @@
+"""Changes by newer sayings: superseded memories, the profile, merged memories, summaries."""

@@ -1,1 +1,0 @@
-"""Summaries of conversations, in their own words."""
