@@ -1,4 +1,4 @@
-"""Write the list of English words by which a question's words are told from misspelt ones: htm_core/rules/text/english_words.bin.
+"""Write the list of English words by which a question's words are told from misspelt ones: htm_core/recall/english_words.bin.
 
     python -m benchmarks.english_words
 
@@ -12,7 +12,7 @@ import re
 import zlib
 
 from htm_core.models.minilm import weights
-from htm_core.rules.text.english_words import FILE
+from htm_core.recall.english_words import FILE
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from benchmarks.shares import share
 from htm_core import Settings
-from htm_core.operations.topicless import overview_question
+from htm_core.recall.topicless import overview_question
 
 LABELLED = Path(__file__).with_suffix(".tsv")
 

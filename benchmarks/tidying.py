@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 
 from benchmarks.near_duplicates import SEED, TEMPLATES, filled
 from htm_core import Memory, Settings
-from htm_core.operations import searches
+from htm_core.recall import searches
 from tests.stand_ins import HashEmbedder
 
 EARLIER = datetime(2026, 1, 1, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Fit the weights of the ranker (htm_core/rules/ranking.py), and print what they are worth on chats that it has not seen.
+"""Fit the weights of the ranker (htm_core/recall/ranking.py), and print what they are worth on chats that it has not seen.
 
     python -m benchmarks.train_ranker --longmemeval PATH [--locomo PATH] [--cache FILE]
 
@@ -34,12 +34,11 @@ from benchmarks.retrieval_systems import CachedEmbedder, CaseMemory
 from htm_core import shutdown
 from htm_core.base.limits import RESULTS
 from htm_core.db.connection import Reader
-from htm_core.operations import ranked_search
-from htm_core.rules.ranking import WEIGHTS
-from htm_core.rules.scoring import Candidates, Scored, ScoringQuery, best_candidates
-from htm_core.store import candidates
-from htm_core.store.candidates import FoundCandidates
-from htm_core.store.search import RecallQuery
+from htm_core.recall import candidates, ranked_search
+from htm_core.recall.candidates import FoundCandidates
+from htm_core.recall.ranking import WEIGHTS
+from htm_core.recall.scoring import Candidates, Scored, ScoringQuery, best_candidates
+from htm_core.recall.search import RecallQuery
 
 COLUMNS = ("score", *WEIGHTS)
 INSTALLED = np.array([1.0, *WEIGHTS.values()])

@@ -27,7 +27,7 @@ from benchmarks.retrieval_measures import measured, merged
 from benchmarks.retrieval_sets import SESSION, TURN, Case, Question, locomo
 from benchmarks.retrieval_systems import CachedEmbedder, CaseMemory
 from htm_core import Recall, Signals, shutdown
-from htm_core.operations.complete_query import VECTOR_SHARE
+from htm_core.recall.complete_query import VECTOR_SHARE
 
 DEPTH = 100
 GRID = {

@@ -73,10 +73,10 @@ from .jobs.flush import flush
 from .operations import audit as audit_module
 from .operations import files, relations
 from .operations import forget as forget_module
-from .operations import recall as recall_module
 from .operations import revise as revise_module
 from .operations.backup import Backup
 from .operations.files import File, Loaded, Progress
+from .recall import recall as recall_module
 from .runtime import process
 from .runtime.open import Options, opened
 from .text.redaction.redactor import Redactor, RedactorLike

@@ -13,11 +13,11 @@ from ..base.identity import is_anonymous
 from ..base.types import Hit, Recall, Scope
 from ..engine.engine import Engine
 from ..memory import Memory
-from ..operations import overview as operations
-from ..operations.topicless import OverviewQuestion, asked_time, overview_question
 from ..reading.questions import only_asks
 from ..reading.readers import reads_prompts
 from ..reading.relevance import CERTAIN
+from ..recall import overview as operations
+from ..recall.topicless import OverviewQuestion, asked_time, overview_question
 from ..text.excerpts import excerpt
 from ..text.fence import Fence, indented, label
 from ..timeframes.times import short_day

@@ -27,7 +27,7 @@ from ..engine.engine import new_id
 from ..engine.fresh_nodes import FreshNodes
 from ..models.embedders import CheckedEmbedder
 from ..reading import readers
-from ..store import search
+from ..recall import search
 from ..text.passages import lexical_query
 from ..text.speakers import own_name
 from ..writing import nodes, relations, tags, write

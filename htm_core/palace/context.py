@@ -20,9 +20,9 @@ from ..db.errors import attempts
 from ..db.records import WrittenEntry
 from ..engine.engine import Engine
 from ..memory import Memory
-from ..operations import recall
 from ..reading import logits as reading
 from ..reading import readers
+from ..recall import recall
 from ..runtime import process
 from ..text.fence import new_token
 from ..text.redaction.values import Counted, refuse_secret

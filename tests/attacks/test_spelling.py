@@ -8,7 +8,7 @@ import pytest
 
 from htm_core import Memory
 from htm_core.db.database import Database
-from htm_core.rules.text import spelling
+from htm_core.recall import spelling
 from tests.conftest import Make
 
 ENDLESS = [

@@ -22,7 +22,7 @@ from htm_core.jobs.reembed import reembed
 from htm_core.jobs.worker import Worker
 from htm_core.models.embedders import resolve
 from htm_core.models.stopping import native_parts
-from htm_core.store import search
+from htm_core.recall import search
 from htm_core.writing import nodes
 from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder

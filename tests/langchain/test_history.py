@@ -16,7 +16,7 @@ from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from htm_core import InvalidInput, Memory
 from htm_core.integration.memory_block import split_blocks
-from htm_core.operations import recall
+from htm_core.recall import recall
 from htm_langchain import HTMChatMessageHistory, with_memory
 from htm_langchain.tokens import count
 from tests.conftest import Make

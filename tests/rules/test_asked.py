@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.rules.text.asked import GIST, LONG, MOST, SHORT, asked_in, asked_words
+from htm_core.recall.asked import GIST, LONG, MOST, SHORT, asked_in, asked_words
 
 MAIL = (
     "Dear all, the roof of the garden house will be renewed in spring. Please send your estimates before Friday. " * 8

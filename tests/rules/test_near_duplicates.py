@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.rules.text.near_duplicates import SIMILARITY, Words, copies
+from htm_core.recall.near_duplicates import SIMILARITY, Words, copies
 
 TALE = "Ann told me in the kitchen that she will bring her old tent and the big stove to the lake"
 WORDS = st.lists(st.sampled_from(["ann", "bo", "lake", "tent", "the", "a"]), min_size=1, max_size=30)

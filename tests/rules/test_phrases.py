@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.rules.text.phrases import LONGEST, MOST, quoted_phrases
+from htm_core.recall.phrases import LONGEST, MOST, quoted_phrases
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from htm_core.base.settings import Signals
 from htm_core.base.types import Window
-from htm_core.rules.ranking import WEIGHTS
-from htm_core.rules.scoring import (
+from htm_core.recall.ranking import WEIGHTS
+from htm_core.recall.scoring import (
     ADDED_IN_FULL_TO,
     Candidates,
     ScoringQuery,

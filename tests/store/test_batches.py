@@ -12,8 +12,8 @@ import pytest
 
 from htm_core import Memory
 from htm_core.db.connection import Connection
-from htm_core.store import candidates
-from htm_core.store.search import texts
+from htm_core.recall import candidates
+from htm_core.recall.search import texts
 from tests.conftest import Make
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from htm_core import Draft, Memory, Signals
-from htm_core.rules import ranking
-from htm_core.rules.scoring import ADDED_IN_FULL_TO
+from htm_core.recall import ranking
+from htm_core.recall.scoring import ADDED_IN_FULL_TO
 from tests.conftest import SETTINGS, Make
 
 WEIGHTS = dict(ranking.WEIGHTS)

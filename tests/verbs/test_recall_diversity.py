@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from htm_core import Memory, Settings, Signals
-from htm_core.rules.text.near_duplicates import copies
+from htm_core.recall.near_duplicates import copies
 from tests.conftest import SETTINGS, Make, many
 from tests.stand_ins import HashEmbedder
 

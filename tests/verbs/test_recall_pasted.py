@@ -7,9 +7,9 @@ from itertools import product
 import pytest
 
 from htm_core import Memory
-from htm_core.operations import searches
-from htm_core.rules.text.asked import ends_of
-from htm_core.store.search import RecallQuery
+from htm_core.recall import searches
+from htm_core.recall.asked import ends_of
+from htm_core.recall.search import RecallQuery
 from tests.conftest import Make
 
 FACTS = {

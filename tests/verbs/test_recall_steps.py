@@ -9,7 +9,7 @@ import pytest
 
 from htm_core import Memory
 from htm_core.base.settings import Settings
-from htm_core.operations import recall, searches
+from htm_core.recall import recall, searches
 from tests.conftest import Make
 
 FACTS = ("The boat lies at pier seven.", "The mast was ordered in May.", "Ines paints the boat blue.")

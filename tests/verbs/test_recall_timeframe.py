@@ -9,8 +9,7 @@ import pytest
 
 from htm_core import Memory, Window
 from htm_core.models.minilm.model import MiniLM
-from htm_core.operations import ranked_search
-from htm_core.store import search
+from htm_core.recall import ranked_search, search
 from tests.conftest import Make
 
 NOW = datetime(2026, 11, 18, 14, 30, tzinfo=UTC)  # a Wednesday

@@ -15,7 +15,7 @@ from psycopg import sql
 from htm_core import InvalidInput, Memory, ModelError, NotFound, Settings
 from htm_core.change import tidying as steps
 from htm_core.jobs.tidying import TidyHandler, queue_due
-from htm_core.operations import merged
+from htm_core.recall import merged
 from tests.conftest import SETTINGS, Make
 
 OFF = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off"})

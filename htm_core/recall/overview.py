@@ -16,10 +16,10 @@ from ..engine.engine import Engine
 from ..engine.local_times import local_hits
 from ..reading import readers
 from ..reading.questions import FIRST, only_asks
-from ..store.search import Filters, RecallQuery
 from ..text.memory_replies import is_memory_reply
 from ..writing import mentions, nodes
 from .current import in_time
+from .search import Filters, RecallQuery
 from .supersession import edges_around, present_first
 from .topicless import LONGEST
 

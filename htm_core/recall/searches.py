@@ -19,16 +19,16 @@ from ..base.limits import RESULTS
 from ..base.types import Hit, Recall, Timings
 from ..engine.engine import Engine
 from ..reading.relevance import CERTAIN
-from ..rules.text import query_signals, spelling
-from ..rules.text.near_duplicates import copies
-from ..store.search import RecallQuery
 from ..text.memory_replies import is_memory_reply
+from . import query_signals, spelling
 from .complete_query import complete, name_forms, without_embedding
 from .current import in_time
 from .echoes import answers_first
 from .expansion import best_of, expand, total
 from .merged import as_one
 from .named_times import ANSWERS, moments, speaking_of_another_day
+from .near_duplicates import copies
+from .search import RecallQuery
 from .stages import Stage, in_stages, on_hits
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from ..base.types import Hit, Recall
 from ..engine.engine import Engine
-from ..store.search import RecallQuery
+from .search import RecallQuery
 
 Stage: TypeAlias = Callable[[Engine, RecallQuery, Recall], Recall]
 

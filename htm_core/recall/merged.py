@@ -11,8 +11,8 @@ from ..base.types import Hit, Mention
 from ..base.types.memories import times_said
 from ..change import store
 from ..engine.engine import Engine
-from ..store.search import RecallQuery
 from ..writing import nodes
+from .search import RecallQuery
 
 
 def as_one(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> list[Hit]:

@@ -11,10 +11,10 @@ import numpy as np
 from ..base.types import Hit, Match
 from ..db.connection import Reader
 from ..reading.relevance import relevance
-from ..rules.scoring import ScoringQuery, best_candidates, nearness
-from ..rules.text.spelling import Similar
-from ..store import candidates, search
-from ..store.search import HitFields, RecallQuery, SeenBeside
+from . import candidates, search
+from .scoring import ScoringQuery, best_candidates, nearness
+from .search import HitFields, RecallQuery, SeenBeside
+from .spelling import Similar
 
 # The parts that a score can have. Diversity and echo come after the search.
 NO_PARTS = dict.fromkeys((

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
-from ...text.passages import lexical_query
+from ..text.passages import lexical_query
 
 SIMILARITY = 0.8  # at least this share of the pairs of neighbouring words is the same
 REMEMBERED = 1024  # texts whose words are kept for the next comparison: hits come again

@@ -16,8 +16,8 @@ from ..db import jobs
 from ..db.connection import Connection
 from ..db.errors import retry_transaction
 from ..engine.engine import Engine
-from ..store.search import RecallQuery
 from ..writing import nodes
+from .search import RecallQuery
 
 _log = logging.getLogger("htm.recall")
 

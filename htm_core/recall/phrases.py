@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...base.folding import fold
+from ..base.folding import fold
 
 MOST = 5  # so many phrases of a question are looked for
 LONGEST = 200  # characters

@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from ..base.settings import Signals
 from ..base.types import AppliedTimeframe, Hit, Mode, TimeframeLike, Window
 from ..engine.engine import Engine
-from ..rules.text import query_signals
-from ..store.search import RecallQuery
 from ..timeframes.parse import extract_filter
+from . import query_signals
+from .search import RecallQuery
 from .topicless import names_only_a_time
 
 # The times that a query names hold an answer if a hit from them has at least this relevance.

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import TypeAlias
 from unicodedata import combining, normalize
 
-from ...base.folding import fold, words
+from ..base.folding import fold, words
 from .english_words import is_compound, is_english, ranks
 from .phrases import quoted_phrases
 

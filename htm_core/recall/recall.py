@@ -23,13 +23,13 @@ from ..base.types import Hit, Mention, Mode, Recall, Scope, Source, TimeframeLik
 from ..engine.engine import Engine
 from ..engine.local_times import local_hits, local_mentions
 from ..reading.logits import READ
-from ..rules.text.asked import asked_in, ends_of
-from ..store.search import Filters, RecallQuery, preceding
 from ..text.tags import normalize_all
 from ..writing import nodes
+from .asked import asked_in, ends_of
 from .named_times import moments, times_of
 from .reading import read, reads
 from .reranking import reranked
+from .search import Filters, RecallQuery, preceding
 from .searches import SMALLEST_POOL, search
 from .stages import Stage, in_stages, on_hits
 from .supersession import edges_around, present_first

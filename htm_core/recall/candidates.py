@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from ..db.connection import Reader
 from ..db.queries import load
-from ..rules.scoring import Array, Candidates
-from ..rules.text.spelling import Similar
+from .scoring import Array, Candidates
 from .search import RecallQuery, SeenBeside, texts
+from .spelling import Similar
 
 Integers: TypeAlias = npt.NDArray[np.intp]
 
@@ -56,7 +56,7 @@ def find(read: Reader, query: RecallQuery) -> FoundCandidates:
         "doubtful": texts(query.doubtful.words if query.words is not None else ()),
         "joined": texts(query.doubtful.joined if query.words is not None else ()),
     }
-    (row,) = read(load("store/search")["candidates"], parameters | query.filters.parameters())
+    (row,) = read(load("recall/search")["candidates"], parameters | query.filters.parameters())
     beside = SeenBeside(row["superseding"], row["merged"])
     return FoundCandidates(_candidates(row), row["known_speakers"], _similar(row["similar_words"] or {}), beside)
 

@@ -19,8 +19,8 @@ from ..db.connection import HalfVector, Reader
 from ..db.database import Connection
 from ..db.queries import load
 from ..db.records import last_expiry, mention_of, multirange
-from ..rules.text.asked import AskedParts
-from ..rules.text.spelling import RIGHT, Doubtful
+from .asked import AskedParts
+from .spelling import RIGHT, Doubtful
 
 
 def texts(values: Sequence[str] | None) -> str | None:
@@ -181,7 +181,7 @@ def hit_fields(read: Reader, query: RecallQuery, nodes: Sequence[UUID], passages
     if not nodes:
         return []
     parameters = {"nodes": _ids(nodes), "passages": _ids(passages)} | query.filters.parameters()
-    return [_fields(row) for row in read(load("store/search")["hits"], parameters)]
+    return [_fields(row) for row in read(load("recall/search")["hits"], parameters)]
 
 
 def _ids(ids: Sequence[UUID]) -> str:
@@ -201,7 +201,7 @@ def nearest(read: Reader, query: RecallQuery) -> tuple[list[Neighbour], SeenBesi
         "limit": query.limit,
         "min_score": query.min_score,
     }
-    rows = read(load("store/search")["nearest"], parameters | query.filters.parameters())
+    rows = read(load("recall/search")["nearest"], parameters | query.filters.parameters())
     neighbours = [Neighbour(_fields(row), row["vector_rank"], row["cosine"]) for row in rows]
     return neighbours, SeenBeside(rows[0]["superseding"], rows[0]["merged"]) if rows else None
 
@@ -236,12 +236,12 @@ def _fields(row: Mapping[str, Any]) -> HitFields:
 
 def preceding(read: Reader, ids: Sequence[UUID]) -> dict[str, Mention]:
     """The message right before each of these mentions in its session, by the mention's id; none for the first message."""
-    rows = read(load("store/search")["preceding"], {"ids": list(ids)})
+    rows = read(load("recall/search")["preceding"], {"ids": list(ids)})
     return {str(row["follower"]): mention_of(row) for row in rows}
 
 
 def count_words(connection: Connection) -> int:
     """Renew a tenant's word statistics, and say how many passages it has."""
-    row = connection.execute(load("store/search")["count_words"]).fetchone()
+    row = connection.execute(load("recall/search")["count_words"]).fetchone()
     assert row is not None  # a select without from has one row
     return int(row["total"])

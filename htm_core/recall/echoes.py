@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..base.types import Hit
 from ..engine.engine import Engine
 from ..reading.questions import only_asks
-from ..store.search import RecallQuery
+from .search import RecallQuery
 
 KEPT = 0.3  # of the score of a hit that only asks
 

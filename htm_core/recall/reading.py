@@ -10,9 +10,9 @@ from ..engine.engine import Engine
 from ..reading import logits as reading
 from ..reading.present_questions import asks_the_present
 from ..reading.readers import embedded_reader
-from ..store.search import RecallQuery
 from .moved_hits import moved
 from .reranking import in_order_of
+from .search import RecallQuery
 
 
 def read(engine: Engine, query: RecallQuery, recall: Recall) -> Recall:

@@ -15,10 +15,10 @@ from uuid import UUID
 from ..base.types import Hit, Node, Recall, Supersession, Window
 from ..change import supersession
 from ..engine.engine import Engine
-from ..store.search import RecallQuery
 from ..writing import nodes
 from .moved_hits import moved
 from .named_times import ANSWERS, held_during
+from .search import RecallQuery
 
 FORMERLY = 5  # former values that a hit shows
 COMPARED_HITS = 100  # the best hits that edges are looked for

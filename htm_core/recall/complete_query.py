@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from ..base.errors import ModelError
 from ..engine.engine import Engine
-from ..rules.text import query_signals
-from ..rules.text.phrases import quoted_phrases
-from ..store.search import RecallQuery
 from ..text.passages import lexical_query
+from . import query_signals
 from .fresh_vectors import make_fresh_vectors
+from .phrases import quoted_phrases
+from .search import RecallQuery
 
 _log = logging.getLogger("htm.recall")
 

@@ -1,0 +1,1 @@
+"""Recall: the query, its searches, the score, and the steps that hits go through."""
