@@ -91,11 +91,11 @@ if TYPE_CHECKING:
     from .collections.collection import Collection
     from .engine.groups.group import Group
     from .engine.log import Log
+    from .files.files import File, Loaded
     from .handles.jobs import Jobs
     from .handles.tags import Tags
     from .memory import Memory
     from .models.chat import ChatExpander, ChatPropositioner, ChatReranker, ChatSummarizer, ChatTagger
-    from .operations.files import File, Loaded
     from .rules.text.tag_tree import TagTree
     from .runtime.process import shutdown
     from .text.redaction.redactor import Redaction, Redactor
@@ -232,7 +232,7 @@ _MODULES = {
     "Eviction": "base.types",
     "Expander": "base.types",
     "ExpanderLike": "base.types",
-    "File": "operations.files",
+    "File": "files.files",
     "Group": "engine.groups.group",
     "GroupStatus": "base.types",
     "HTMError": "base.errors",
@@ -242,7 +242,7 @@ _MODULES = {
     "Job": "base.types",
     "Jobs": "handles.jobs",
     "JudgeLike": "base.types",
-    "Loaded": "operations.files",
+    "Loaded": "files.files",
     "Log": "engine.log",
     "Match": "base.types",
     "Member": "base.types",

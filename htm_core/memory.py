@@ -67,15 +67,16 @@ from .engine import read
 from .engine.engine import Clock, utc_now
 from .engine.groups.group import Group, join_group
 from .engine.log import Log
+from .files import files
+from .files.files import File, Loaded, Progress
 from .handles.jobs import Jobs
 from .handles.tags import Tags
 from .jobs.flush import flush
 from .operations import audit as audit_module
-from .operations import files, relations
 from .operations import forget as forget_module
+from .operations import relations
 from .operations import revise as revise_module
 from .operations.backup import Backup
-from .operations.files import File, Loaded, Progress
 from .recall import recall as recall_module
 from .runtime import process
 from .runtime.open import Options, opened

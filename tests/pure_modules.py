@@ -67,7 +67,7 @@ PURE = (
     "htm_core.rules.text.tag_tree",
     "htm_core.text.tags",
     "htm_core.text.thoughts",
-    "htm_core.rules.text.vault",
+    "htm_core.files.vault",
     "htm_core.timeframes.calendar",
     "htm_core.timeframes.clock",
     "htm_core.timeframes.counted",

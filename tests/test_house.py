@@ -45,7 +45,7 @@ LAYERS = {
     "working": 4,
     "engine": 5, "writing": 5,
     "change": 6, "collections": 6,
-    "recall": 7,
+    "files": 7, "recall": 7,
     "rules": 51, "samples": 51,
     "store": 53,
     "handles": 55, "jobs": 55, "operations": 55, "runtime": 55,

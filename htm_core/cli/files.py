@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..operations.files import File, Loaded
+from ..files.files import File, Loaded
 from .exit_codes import FAILED, NOTHING_FOUND
 from .forget import done
 from .importing import wait_for_vectors

@@ -26,7 +26,7 @@ from ..base.errors import HTMError, InvalidInput, NotFound
 from ..base.limits import REGISTER_LENGTH, REGISTER_VALUES
 from ..base.places import Placed, check_place_name
 from ..base.types import Draft
-from ..operations.folders import Folder, Parts
+from ..files.folders import Folder, Parts
 from ..text import bounded_yaml
 from .context import PalaceContext
 

@@ -187,7 +187,7 @@ def erase_owner(connection: Connection, *, owner: str) -> dict[str, int]:
     nodes_of = [row["id"] for row in connection.execute(load("writing/forgetting")["nodes_of_owner"], values)]
     counts = delete_unmentioned(connection, nodes_of, owner=owner)
     connection.execute(load("writing/forgetting")["drop_working_sets"], values)
-    connection.execute(load("store/files")["drop_all"], values)
+    connection.execute(load("files/store")["drop_all"], values)
     relations.drop_of_owner(connection, owner=owner)  # also those between shared nodes
     notes.update(counts | {"mentions": len(deleted), "sessions": len(sessions)})
     return dict(notes)
@@ -207,7 +207,7 @@ def erase_session(connection: Connection, *, owner: str, session: str) -> dict[s
     rows = connection.execute(load("writing/forgetting")["delete_session_mentions"], values).fetchall()
     counts = delete_unmentioned(connection, [row["node_id"] for row in rows if row["node_id"]], owner=owner)
     connection.execute(load("writing/forgetting")["drop_working_sets"], values)
-    connection.execute(load("store/files")["drop_session"], values)  # its files are no longer loaded
+    connection.execute(load("files/store")["drop_session"], values)  # its files are no longer loaded
     notes.update(counts | {"mentions": len(rows), "sessions": len(sessions)})
     return dict(notes)
 

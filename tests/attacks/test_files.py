@@ -11,7 +11,7 @@ import pytest
 
 from htm_core import InvalidInput, Memory
 from htm_core.base import limits
-from htm_core.operations.folders import Folder, checked_pattern, matches
+from htm_core.files.folders import Folder, checked_pattern, matches
 from htm_core.palace import Palace
 from htm_core.text import bounded_yaml
 from htm_core.text.markdown import chunks
@@ -299,7 +299,7 @@ def test_a_file_may_have_32_megabytes(hostile: Path) -> None:
 
 
 def test_a_folder_may_have_so_many_files_and_levels(hostile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("htm_core.operations.folders.FILES_PER_LOAD", 2)
+    monkeypatch.setattr("htm_core.files.folders.FILES_PER_LOAD", 2)
     for name in ("a.md", "b.md"):
         (hostile / name).touch()
     deepest = hostile.joinpath(*(["in"] * limits.FOLDER_LEVELS))

@@ -6,15 +6,7 @@ import time
 
 import pytest
 
-from htm_core.rules.text.vault import (
-    Notes,
-    links_of_properties,
-    note_links,
-    note_tags,
-    plain,
-    read_link,
-    tags_of_the_note,
-)
+from htm_core.files.vault import Notes, links_of_properties, note_links, note_tags, plain, read_link, tags_of_the_note
 
 
 @pytest.mark.parametrize(

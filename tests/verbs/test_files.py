@@ -12,7 +12,7 @@ import pytest
 
 from htm_core import Memory
 from htm_core.base.errors import InvalidInput, NotFound
-from htm_core.operations.files import Loaded
+from htm_core.files.files import Loaded
 
 Make = Callable[..., Memory]
 

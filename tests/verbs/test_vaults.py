@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from htm_core import Memory
-from htm_core.operations import files
+from htm_core.files import files
 from tests.verbs.test_files import write
 
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from ...base.errors import InvalidInput, NotFound
 from ...base.limits import FILE_BYTES
-from ...operations.folders import Folder, Parts, checked_pattern, matches
+from ...files.folders import Folder, Parts, checked_pattern, matches
 from ..sources import FetchFailed, Listed
 
 PATTERNS = ("**/*.md", "**/*.markdown", "**/*.txt", "**/*.rst")

@@ -15,20 +15,11 @@ from ..base import time_limit
 from ..base.errors import InvalidInput
 from ..db.errors import attempts
 from ..engine.engine import Engine
-from ..rules.text.vault import (
-    NoteLink,
-    Notes,
-    links_of_properties,
-    note_links,
-    note_tags,
-    plain,
-    read_link,
-    tags_of_the_note,
-)
-from ..store import files
 from ..text.markdown import Chunk
 from ..text.tags import normalize
 from ..writing import relations
+from . import store
+from .vault import NoteLink, Notes, links_of_properties, note_links, note_tags, plain, read_link, tags_of_the_note
 
 LINKED_AT_ONCE = 1_000
 LINKS = "links_to"  # in the metadata of a chunk: the notes that it links to, as it names them
@@ -90,7 +81,7 @@ def link_notes(engine: Engine, vault: str) -> dict[str, list[str]]:
     """
     time_limit.restart()
     with engine.transaction() as connection:
-        rows = files.chunks_below(connection, vault, owner=engine.owner)
+        rows = store.chunks_below(connection, vault, owner=engine.owner)
     below = len(vault.rstrip("/")) + 1
     chunks: dict[str, list[tuple[UUID, Sequence[str]]]] = defaultdict(list)
     for row in rows:

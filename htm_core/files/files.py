@@ -25,12 +25,12 @@ from ..db.errors import attempts
 from ..db.records import WrittenEntry
 from ..engine.engine import Engine
 from ..engine.read import timeline
-from ..store import files
 from ..text.markdown import Chunk
 from ..text.redaction.redactor import Redactor
 from ..text.redaction.values import Counted, redact_draft, with_markers
 from ..text.tags import normalize_all
 from ..writing.file_bytes import read_bytes
+from . import store
 from .folders import Folder, Parts, checked_pattern, matches
 from .notes import Note, link_notes, tags_of
 
@@ -161,7 +161,7 @@ def load(
         return done
     lost = link_notes(engine, manner.vault)
     with engine.transaction() as connection:
-        files.join(connection, unjoined.path, unjoined.digest, owner=engine.owner)
+        store.join(connection, unjoined.path, unjoined.digest, owner=engine.owner)
     return [replace(each, left_out=(*each.left_out, *lost.get(each.path, ()))) for each in done]
 
 
@@ -169,7 +169,7 @@ def unload(engine: Engine, path: str | os.PathLike[str]) -> int:
     """Forget a file, or every file below a folder; answers how many chunks were forgotten."""
     place = _named(_path(path))
     with engine.transaction() as connection:
-        known = [row["path"] for row in files.list_files(connection, place, owners=[engine.owner])]
+        known = [row["path"] for row in store.list_files(connection, place, owners=[engine.owner])]
     if not known:
         raise NotFound(f"expected a file or folder that was loaded, got {place!r}", advice="files")
     return sum(_unload(engine, each) for each in known)
@@ -179,14 +179,14 @@ def listed(engine: Engine, path: str | os.PathLike[str] | None) -> list[File]:
     """The loaded files of a path and below it, by name."""
     place = None if path is None else _named(_path(path))
     with engine.transaction() as connection:
-        rows = files.list_files(connection, place, owners=engine.owners)
+        rows = store.list_files(connection, place, owners=engine.owners)
     return [File(**row) for row in rows]
 
 
 def chunks_of(engine: Engine, path: str) -> list[Mention]:
     """Return the chunks of a loaded file in their order; raises `NotFound` for one that is not loaded."""
     with engine.transaction() as connection:
-        order = {str(row["id"]): at for at, row in enumerate(files.chunks(connection, path, owners=engine.owners))}
+        order = {str(row["id"]): at for at, row in enumerate(store.chunks(connection, path, owners=engine.owners))}
     if not order:
         raise NotFound(f"expected a file that is loaded, got {path!r:.200}", advice="files")
     mentions = timeline(
@@ -206,7 +206,7 @@ def _digests(engine: Engine, places: Sequence[str]) -> dict[str, bytes]:
     for first in range(0, len(places), DIGESTS_AT_ONCE):
         time_limit.restart()
         with engine.transaction() as connection:
-            known |= files.digests(connection, places[first : first + DIGESTS_AT_ONCE], owner=engine.owner)
+            known |= store.digests(connection, places[first : first + DIGESTS_AT_ONCE], owner=engine.owner)
     return known
 
 
@@ -290,7 +290,7 @@ def _say(engine: Engine, readings: Sequence[_Reading], *, force: bool, unjoined:
 
     def before(connection: Connection) -> None:
         """Wait for whoever loads the same files, and see whether that is enough."""
-        known = files.lock(connection, list(by_place), owner=engine.owner)
+        known = store.lock(connection, list(by_place), owner=engine.owner)
         if not force and any(by_place[place].digest == digest for place, digest in known.items()):
             raise _Known
 
@@ -299,15 +299,15 @@ def _say(engine: Engine, readings: Sequence[_Reading], *, force: bool, unjoined:
         at, left = engine.clock(), iter(written)
         own = {each.place: list(islice(left, len(each.drafts))) for each in readings}
         stored = [
-            files.StoredFile(
+            store.StoredFile(
                 path=each.place, session=_session(each.place), digest=b"" if each is first else each.digest,
                 size=each.size, front=each.front, mentions=[entry.mention for entry in own[each.place]],
                 chunks=each.chunks,
             )
             for each in readings
         ]  # fmt: skip
-        files.put(connection, stored, owner=engine.owner, at=at)
-        outcome["removed"], outcome["dead"] = files.forget_missing(
+        store.put(connection, stored, owner=engine.owner, at=at)
+        outcome["removed"], outcome["dead"] = store.forget_missing(
             connection, [file.session for file in stored], owner=engine.owner, by=engine.robot, at=at,
             kept=[each.mention for each in written],
         )  # fmt: skip
@@ -332,10 +332,10 @@ def _unload(engine: Engine, place: str) -> int:
         with attempt, engine.transaction() as connection:
             dead: set[UUID] = set()
             removed = 0
-            files.lock(connection, [place], owner=engine.owner)
-            session = files.drop(connection, place, owner=engine.owner)
+            store.lock(connection, [place], owner=engine.owner)
+            session = store.drop(connection, place, owner=engine.owner)
             if session is not None:
-                counts, dead = files.forget_missing(
+                counts, dead = store.forget_missing(
                     connection, [session], owner=engine.owner, by=engine.robot, at=engine.clock(), kept=[]
                 )
                 removed = counts[session]
@@ -369,7 +369,7 @@ def _vault_of(root: Path, wanted: bool | None) -> str | None:
 def _gone(engine: Engine, root: Path, pattern: Parts, wanted: AbstractSet[str]) -> list[str]:
     """The loaded files below a folder that the pattern matches and that are no longer on disk."""
     with engine.transaction() as connection:
-        known = [row["path"] for row in files.list_files(connection, _named(root), owners=[engine.owner])]
+        known = [row["path"] for row in store.list_files(connection, _named(root), owners=[engine.owner])]
     return [
         place
         for place in known

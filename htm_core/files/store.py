@@ -27,7 +27,7 @@ def lock(connection: Connection, paths: Sequence[str], *, owner: str) -> dict[st
 
 def digests(connection: Connection, paths: Sequence[str], *, owner: str) -> dict[str, bytes]:
     """The digests of the last load of these files; those never loaded are missing."""
-    rows = connection.execute(load("store/files")["digests"], {"owner": owner, "paths": list(paths)})
+    rows = connection.execute(load("files/store")["digests"], {"owner": owner, "paths": list(paths)})
     return {row["path"]: bytes(row["digest"]) for row in rows}
 
 
@@ -46,7 +46,7 @@ class StoredFile:
 
 def put(connection: Connection, stored: Sequence[StoredFile], *, owner: str, at: datetime) -> None:
     """Store files as they are now."""
-    statements = load("store/files")
+    statements = load("files/store")
     rows = {
         "paths": [file.path for file in stored],
         "sessions": [file.session for file in stored],
@@ -74,7 +74,7 @@ def put(connection: Connection, stored: Sequence[StoredFile], *, owner: str, at:
 
 def join(connection: Connection, path: str, digest: bytes, *, owner: str) -> None:
     """Store the digest of a file that was stored without one until its links were made."""
-    connection.execute(load("store/files")["join"], {"owner": owner, "path": path, "digest": digest})
+    connection.execute(load("files/store")["join"], {"owner": owner, "path": path, "digest": digest})
 
 
 def forget_missing(
@@ -82,7 +82,7 @@ def forget_missing(
 ) -> tuple[Counter[str], set[UUID]]:
     """Forget the mentions of files that are not in `kept`; returns how many by session, and the nodes that nothing keeps."""
     values = {"owner": owner, "sessions": list(sessions), "by": by, "at": at, "kept": list(kept)}
-    hidden = connection.execute(load("store/files")["forget_missing"], values).fetchall()
+    hidden = connection.execute(load("files/store")["forget_missing"], values).fetchall()
     touched = {row["node_id"] for row in hidden if row["node_id"] is not None}
     if touched:
         nodes.refresh(connection, touched, described=touched)
@@ -93,20 +93,20 @@ def forget_missing(
 
 def drop(connection: Connection, path: str, *, owner: str) -> str | None:
     """Remove a file from the list and return its session, if it was there."""
-    row = connection.execute(load("store/files")["drop"], {"owner": owner, "path": path}).fetchone()
+    row = connection.execute(load("files/store")["drop"], {"owner": owner, "path": path}).fetchone()
     return None if row is None else str(row["session"])
 
 
 def list_files(connection: Connection, under: str | None, *, owners: Sequence[str]) -> list[Row]:
     """The files at a path or below it; None means all."""
-    return connection.execute(load("store/files")["list_files"], {"owners": list(owners), "under": under}).fetchall()
+    return connection.execute(load("files/store")["list_files"], {"owners": list(owners), "under": under}).fetchall()
 
 
 def chunks_below(connection: Connection, folder: str, *, owner: str) -> list[Row]:
     """The chunks of the files below a folder that are not forgotten, in order: path, node, headings and links."""
-    return connection.execute(load("store/files")["chunks_below"], {"owner": owner, "under": folder}).fetchall()
+    return connection.execute(load("files/store")["chunks_below"], {"owner": owner, "under": folder}).fetchall()
 
 
 def chunks(connection: Connection, path: str, *, owners: Sequence[str]) -> list[Row]:
     """A file's chunks that are not forgotten, in order: node, positions and headings."""
-    return connection.execute(load("store/files")["chunks"], {"owners": list(owners), "path": path}).fetchall()
+    return connection.execute(load("files/store")["chunks"], {"owners": list(owners), "path": path}).fetchall()

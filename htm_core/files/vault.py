@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
-from ...text.markdown import fenced_lines
+from ..text.markdown import fenced_lines
 
 LONGEST = 1_000  # characters of the name of a note with its heading
 MARKDOWN_SUFFIXES = (".md", ".markdown")

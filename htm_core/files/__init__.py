@@ -1,0 +1,1 @@
+"""Files and folders of documents, loaded as memories and kept in step with the disk."""
