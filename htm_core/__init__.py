@@ -93,11 +93,11 @@ if TYPE_CHECKING:
     from .engine.log import Log
     from .files.files import File, Loaded
     from .handles.jobs import Jobs
-    from .handles.tags import Tags
     from .memory import Memory
     from .models.chat import ChatExpander, ChatPropositioner, ChatReranker, ChatSummarizer, ChatTagger
-    from .rules.text.tag_tree import TagTree
     from .runtime.process import shutdown
+    from .tags.tag_tree import TagTree
+    from .tags.tags import Tags
     from .text.redaction.redactor import Redaction, Redactor
 
 __version__ = VERSION
@@ -290,10 +290,10 @@ _MODULES = {
     "TagCount": "base.types",
     "TagFound": "base.types",
     "TagRelated": "base.types",
-    "TagTree": "rules.text.tag_tree",
+    "TagTree": "tags.tag_tree",
     "Tagger": "base.types",
     "TaggerLike": "base.types",
-    "Tags": "handles.tags",
+    "Tags": "tags.tags",
     "Ungrounded": "base.errors",
     "Window": "base.types",
     "anonymous": "base.identity",

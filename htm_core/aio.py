@@ -17,10 +17,10 @@ from .db.verbs import bounded
 from .engine.groups.group import Group
 from .engine.log import Log
 from .handles.jobs import Jobs
-from .handles.tags import Tags
 from .memory import Memory
 from .operations.backup import Backup
 from .runtime.process import Threads
+from .tags.tags import Tags
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")

@@ -70,16 +70,16 @@ from .engine.log import Log
 from .files import files
 from .files.files import File, Loaded, Progress
 from .handles.jobs import Jobs
-from .handles.tags import Tags
 from .jobs.flush import flush
 from .operations import audit as audit_module
 from .operations import forget as forget_module
-from .operations import relations
 from .operations import revise as revise_module
 from .operations.backup import Backup
 from .recall import recall as recall_module
 from .runtime import process
 from .runtime.open import Options, opened
+from .tags import relations
+from .tags.tags import Tags
 from .text.redaction.redactor import Redactor, RedactorLike
 from .working.context import assemble
 from .working.eviction_policies import Policy

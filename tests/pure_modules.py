@@ -64,7 +64,7 @@ PURE = (
     "htm_core.text.speakers",
     "htm_core.recall.spelling",
     "htm_core.base.storable",
-    "htm_core.rules.text.tag_tree",
+    "htm_core.tags.tag_tree",
     "htm_core.text.tags",
     "htm_core.text.thoughts",
     "htm_core.files.vault",

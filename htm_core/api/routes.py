@@ -11,8 +11,8 @@ from urllib.parse import quote, unquote_to_bytes
 from ..change.changes import Changes
 from ..engine.log import Log
 from ..handles.jobs import Jobs
-from ..handles.tags import Tags
 from ..memory import Memory
+from ..tags.tags import Tags
 
 TokenScope = Literal["read", "write", "admin"]
 Method = Literal["GET", "POST", "PUT", "DELETE"]

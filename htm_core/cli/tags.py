@@ -11,7 +11,7 @@ import typer
 from ..base.errors import InvalidInput
 from ..base.types import TagCount, TagFound, TagRelated
 from ..memory import Memory
-from ..rules.text.tag_tree import TagTree
+from ..tags.tag_tree import TagTree
 from . import completion
 from .ids import memory_id
 from .json_output import print_json

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from htm_core import InvalidInput, Memory, Node, NotFound, Settings
 from htm_core.db.database import Database
-from htm_core.operations.relations import KINDS
+from htm_core.tags.relations import KINDS
 from htm_core.text.tags import closure
 from htm_core.writing import relations
 from tests.conftest import SETTINGS, Make, many

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from htm_core.base.errors import InvalidInput
-from htm_core.rules.text.tag_tree import grow
+from htm_core.tags.tag_tree import grow
 from htm_core.text.tags import ancestors, closure
 
 LEVELS = st.text(alphabet="abz09é東_.+#&-", min_size=1, max_size=5).filter(

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from ....base.types import TagRelated
 from ....memory import Memory
-from ....rules.text.tag_tree import TagTree
+from ....tags.tag_tree import TagTree
 from ..visit import Visit
 
 ROWS, RELATED = 300, 20

@@ -15,10 +15,10 @@ from ..db.errors import retry_transaction
 from ..db.verbs import verbs
 from ..engine.engine import Engine
 from ..engine.read import find, get
-from ..rules.text.tag_tree import TagTree, grow
 from ..text import tags as rules
 from ..text.redaction.values import redact_tags
 from ..writing import tags as store
+from .tag_tree import TagTree, grow
 
 Change = Callable[[Connection, UUID], object]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 
-from ...base.errors import InvalidInput
+from ..base.errors import InvalidInput
 
 DIRECTIONS = ("LR", "TD", "RL", "BT")
 _ROW, _INDENT, _CHARACTER, _MARGIN = 26, 28, 8, 16  # pixels of a drawing

@@ -1,0 +1,1 @@
+"""Tags of memories, and relations between memories."""
