@@ -16,9 +16,9 @@ from .collections.collection import Collection
 from .db.verbs import bounded
 from .engine.groups.group import Group
 from .engine.log import Log
+from .forgetting.backup import Backup
 from .handles.jobs import Jobs
 from .memory import Memory
-from .operations.backup import Backup
 from .runtime.process import Threads
 from .tags.tags import Tags
 

@@ -69,12 +69,12 @@ from .engine.groups.group import Group, join_group
 from .engine.log import Log
 from .files import files
 from .files.files import File, Loaded, Progress
+from .forgetting import audit as audit_module
+from .forgetting import forget as forget_module
+from .forgetting import revise as revise_module
+from .forgetting.backup import Backup
 from .handles.jobs import Jobs
 from .jobs.flush import flush
-from .operations import audit as audit_module
-from .operations import forget as forget_module
-from .operations import revise as revise_module
-from .operations.backup import Backup
 from .recall import recall as recall_module
 from .runtime import process
 from .runtime.open import Options, opened

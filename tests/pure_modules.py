@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 PURE = (
-    "htm_core.rules.backup",
+    "htm_core.forgetting.backup_lines",
     "htm_core.rules.clusters",
     "htm_core.rules.evaluation",
     "htm_core.base.filters.conditions",

@@ -24,8 +24,8 @@ from htm_core.aio import (
     AsyncTags,
 )
 from htm_core.db.queries import load
+from htm_core.forgetting.backup import Backup
 from htm_core.handles.jobs import Jobs
-from htm_core.operations.backup import Backup
 from htm_core.tags.tags import Tags
 from tests.pure_modules import PURE
 from tests.store.statements import statement_files
@@ -45,7 +45,7 @@ LAYERS = {
     "working": 4,
     "engine": 5, "writing": 5,
     "change": 6, "collections": 6,
-    "files": 7, "recall": 7, "tags": 7,
+    "files": 7, "forgetting": 7, "recall": 7, "tags": 7,
     "rules": 51, "samples": 51,
     "store": 53,
     "handles": 55, "jobs": 55, "operations": 55, "runtime": 55,

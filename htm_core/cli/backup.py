@@ -12,8 +12,8 @@ import typer
 from rich.progress import TaskID
 
 from ..base.errors import InvalidInput
+from ..forgetting.backup import BackedUp, is_backup
 from ..memory import Memory
-from ..operations.backup import BackedUp, is_backup
 from .exporting import ExportFormat, export_mentions, written_whole
 from .json_output import print_json
 from .options import CommonOptions

@@ -6,10 +6,10 @@ from ..base.types import Conflict, Draft, Node
 from ..db.database import Connection
 from ..db.verbs import bounded
 from ..engine.engine import Engine, new_id
+from ..forgetting import store_audit
+from ..forgetting.forget import Note, forget, restore
+from ..forgetting.revise import revise
 from ..memory import Memory
-from ..operations.forget import Note, forget, restore
-from ..operations.revise import revise
-from ..store import audit
 
 
 def forget_by_hand(memory: Memory, id: str, *, by: str) -> None:
@@ -34,7 +34,7 @@ def revise_by_hand(memory: Memory, key: str, content: str, *, if_version: int, b
 def _note(engine: Engine, kind: str, *, about: dict[str, str] | None = None, **facts: str | int) -> Note:
     def note(connection: Connection) -> None:
         """Write the entry: last, since others who write entries of this tenant wait for the end."""
-        audit.record(
+        store_audit.record(
             connection, id=new_id(), kind=kind, owner=engine.owner, robot=engine.robot, at=engine.clock(), about=about, facts=facts,
         )  # fmt: skip
 

@@ -12,7 +12,7 @@ from htm_core import Conflict, Draft, InvalidInput, Memory, NotFound, Window
 from htm_core.api import arguments as wire
 from htm_core.api.routes import HANDLES, NOT_SERVED, ROUTES, by_verb
 from htm_core.client import AsyncClient, Client, RequestRefused, ServerUnavailable
-from htm_core.operations.backup import Backup
+from htm_core.forgetting.backup import Backup
 from tests.server.conftest import Issue, Running
 
 

@@ -15,19 +15,21 @@ from psycopg import errors as pg
 from htm_core.base.errors import HTMError
 from htm_core.db.database import Database
 from htm_core.db.owner_claims import EVERYBODY, claim_of
-from htm_core.store import audit
+from htm_core.forgetting import store_audit
 
 NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
 
 
-def write(database: Database, tenant: str, *, owner: str = "ann", kind: str = "erase", **more: Any) -> audit.Recorded:
+def write(
+    database: Database, tenant: str, *, owner: str = "ann", kind: str = "erase", **more: Any
+) -> store_audit.Recorded:
     with database.transaction(tenant, claim=claim_of(owner)) as connection:
-        return audit.record(connection, id=uuid.uuid4(), kind=kind, owner=owner, robot="atlas", at=NOW, **more)
+        return store_audit.record(connection, id=uuid.uuid4(), kind=kind, owner=owner, robot="atlas", at=NOW, **more)
 
 
 def problems(database: Database, tenant: str) -> list[tuple[int, str]]:
     with database.transaction(tenant, claim=EVERYBODY) as connection:
-        return [(row["seq"], row["problem"]) for row in audit.problems(connection)]
+        return [(row["seq"], row["problem"]) for row in store_audit.problems(connection)]
 
 
 def test_a_digest_is_that_of_the_one_before_and_of_the_body(database: Database, tenant: str) -> None:
@@ -57,8 +59,8 @@ def test_names_are_digests_by_a_key_of_the_tenant(database: Database, tenant: st
     assert len(set(digests)) == 2, "another tenant has another key"
     assert plain not in digests
     with database.transaction(tenant, claim=EVERYBODY) as connection:
-        assert digests[0] in audit.digests_of(connection, "user", "ann@example.com")
-        assert digests[0] not in audit.digests_of(connection, "session", "ann@example.com")
+        assert digests[0] in store_audit.digests_of(connection, "user", "ann@example.com")
+        assert digests[0] not in store_audit.digests_of(connection, "session", "ann@example.com")
 
 
 @pytest.mark.parametrize(
@@ -126,7 +128,7 @@ def test_a_transaction_that_fails_leaves_no_entry_and_no_gap(database: Database,
 
     def fail() -> None:
         with database.transaction(tenant, claim=claim_of("ann")) as connection:
-            audit.record(connection, id=uuid.uuid4(), kind="erase", owner="ann", robot="atlas", at=NOW)
+            store_audit.record(connection, id=uuid.uuid4(), kind="erase", owner="ann", robot="atlas", at=NOW)
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):

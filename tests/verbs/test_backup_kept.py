@@ -16,8 +16,8 @@ from htm_core.base.types import GroupStatus
 from htm_core.db.database import Database
 from htm_core.db.owner_claims import EVERYBODY
 from htm_core.engine.groups.group import leave_all, list_groups
+from htm_core.forgetting import store_backup
 from htm_core.runtime import process
-from htm_core.store import backup
 from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder
 from tests.verbs.test_backup import elsewhere, filled, rows, told, written
@@ -124,7 +124,7 @@ def test_every_table_is_a_part_of_a_backup_or_has_a_reason_not_to_be(
     memory: Memory, database_url: str, settings: Settings
 ) -> None:
     memory.stats()
-    assert set(columns(database_url, settings.schema_)) == {*backup.PARTS, *WITHIN}
+    assert set(columns(database_url, settings.schema_)) == {*store_backup.PARTS, *WITHIN}
 
 
 @pytest.mark.usefixtures("real_embedder")  # the reader that finds the change needs its files
@@ -144,7 +144,7 @@ def test_every_column_is_in_a_row_of_a_backup_or_has_a_reason_not_to_be(
         lines = [json.loads(line) for line in written(memory).splitlines()[1:]]
     known = columns(database_url, settings.schema_)
     seen = {each["part"]: set(each["row"]) for each in lines}
-    assert set(backup.PARTS) - set(seen) == {
+    assert set(store_backup.PARTS) - set(seen) == {
         "places",
         "decisions",
         "consultations",

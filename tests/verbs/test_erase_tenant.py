@@ -15,8 +15,7 @@ import pytest
 
 from htm_core import InvalidInput, Memory, NotFound, Settings, StorageError
 from htm_core.db.database import Database
-from htm_core.operations import forget
-from htm_core.store import tenant_erasure
+from htm_core.forgetting import forget, tenant_erasure
 from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder
 

@@ -42,7 +42,7 @@ def record(
     and never words of a memory.
     """
     assert _KIND.fullmatch(kind), kind
-    row = connection.execute(load("store/audit")["open_chain"]).fetchone()
+    row = connection.execute(load("forgetting/store_audit")["open_chain"]).fetchone()
     assert row is not None  # a function that is no set has one row
     chain, named = row["chain"], dict(about or {})
     digests = _digests(connection, chain, [("user", owner), *named.items()])
@@ -58,7 +58,7 @@ def record(
         }
     )
     values = {"chain": chain, "id": id, "owner": owner, "kind": kind, "at": at, "body": body}
-    row = connection.execute(load("store/audit")["record"], values).fetchone()
+    row = connection.execute(load("forgetting/store_audit")["record"], values).fetchone()
     assert row is not None  # a function that is no set has one row
     return Recorded(id=str(id), digest=row["digest"])
 
@@ -70,14 +70,14 @@ def canonical(body: Mapping[str, Any]) -> str:
 
 def _digests(connection: Connection, chain: UUID, named: Sequence[tuple[str, str]]) -> list[str]:
     values = {"chain": chain, "kinds": [kind for kind, _ in named], "names": [name for _, name in named]}
-    row = connection.execute(load("store/audit")["names"], values).fetchone()
+    row = connection.execute(load("forgetting/store_audit")["names"], values).fetchone()
     assert row is not None  # a function that is no set has one row
     return list(row["digests"])
 
 
 def digests_of(connection: Connection, kind: str, name: str) -> list[str]:
     """Return the digests of a name in the tenant's entries, one for each chain."""
-    row = connection.execute(load("store/audit")["digests"], {"kind": kind, "name": name}).fetchone()
+    row = connection.execute(load("forgetting/store_audit")["digests"], {"kind": kind, "name": name}).fetchone()
     assert row is not None  # a function that is no set has one row
     return list(row["digests"])
 
@@ -100,7 +100,7 @@ def entries(
         "before": before,
         "limit": limit,
     }
-    return connection.execute(load("store/audit")["entries"], values).fetchall()
+    return connection.execute(load("forgetting/store_audit")["entries"], values).fetchall()
 
 
 def _of_owners(connection: Connection, owners: Iterable[str]) -> set[str]:
@@ -109,12 +109,12 @@ def _of_owners(connection: Connection, owners: Iterable[str]) -> set[str]:
 
 def problems(connection: Connection) -> list[Row]:
     """Return what is wrong with the tenant's entries, of all owners: `chain`, `seq`, and "changed", "missing" or "cut"."""
-    return connection.execute(load("store/audit")["problems"]).fetchall()
+    return connection.execute(load("forgetting/store_audit")["problems"]).fetchall()
 
 
 def size(connection: Connection) -> int:
     """Return the number of the tenant's entries, of all owners."""
-    row = connection.execute(load("store/audit")["size"]).fetchone()
+    row = connection.execute(load("forgetting/store_audit")["size"]).fetchone()
     assert row is not None  # a function that is no set has one row
     return int(row["entries"])
 
@@ -122,9 +122,9 @@ def size(connection: Connection) -> int:
 def found(connection: Connection, digests: Iterable[str]) -> set[str]:
     """Those of some digests that entries have."""
     values = {"digests": [bytes.fromhex(digest) for digest in digests]}
-    return {row["digest"] for row in connection.execute(load("store/audit")["has_digests"], values)}
+    return {row["digest"] for row in connection.execute(load("forgetting/store_audit")["has_digests"], values)}
 
 
 def exists(connection: Connection, id: UUID) -> bool:
     """True if an entry has this id."""
-    return connection.execute(load("store/audit")["exists"], {"id": id}).fetchone() is not None
+    return connection.execute(load("forgetting/store_audit")["exists"], {"id": id}).fetchone() is not None

@@ -54,35 +54,37 @@ AT_ONCE = 500
 
 def header(connection: Connection) -> Row | None:
     """The tenant's language, code, model and vector space; None for a tenant without memories."""
-    return connection.execute(load("store/backup")["header"]).fetchone()
+    return connection.execute(load("forgetting/store_backup")["header"]).fetchone()
 
 
 def rows(connection: Connection, *, space: int | None) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every row of the tenant with the name of its table, fetched in batches of 500."""
     with connection.cursor(name="htm_export", row_factory=dict_row) as cursor:
         cursor.itersize = AT_ONCE
-        cursor.execute(load("store/backup")["rows"], {"space": space, "anonymous": ANONYMOUS})
+        cursor.execute(load("forgetting/store_backup")["rows"], {"space": space, "anonymous": ANONYMOUS})
         for row in cursor:
             yield row["part"], row["row"]
 
 
 def transaction_id(connection: Connection) -> str:
     """The transaction's id, as in the column `xid` of the rows that it writes."""
-    row = connection.execute(load("store/backup")["transaction_id"]).fetchone()
+    row = connection.execute(load("forgetting/store_backup")["transaction_id"]).fetchone()
     assert row is not None  # a select without from has one row
     return str(row["xid"])
 
 
 def set_language(connection: Connection, *, language: str) -> str | None:
     """Set the language of a tenant without passages, and return the language that the tenant has then."""
-    connection.execute(load("store/backup")["set_language"], {"language": language})
+    connection.execute(load("forgetting/store_backup")["set_language"], {"language": language})
     row = header(connection)
     return None if row is None else str(row["language"])
 
 
 def take_space(connection: Connection, *, model: str, dimension: int) -> int:
     """The id of this model's vector space on this server."""
-    row = connection.execute(load("store/backup")["take_space"], {"model": model, "dimension": dimension}).fetchone()
+    row = connection.execute(
+        load("forgetting/store_backup")["take_space"], {"model": model, "dimension": dimension}
+    ).fetchone()
     assert row is not None  # a select without from has one row
     return int(row["space"])
 
@@ -93,7 +95,7 @@ def insert_rows(connection: Connection, part: str, rows: Sequence[Mapping[str, A
     Returns the nodes that were here before (themselves or one of their mentions), and a session or key that is taken by
     other rows here.
     """
-    statements, values = load("store/backup"), {"rows": Jsonb(list(rows))}
+    statements, values = load("forgetting/store_backup"), {"rows": Jsonb(list(rows))}
     with _explained(part):
         if part == "file_chunks" and connection.execute(statements["foreign_chunks"], values).fetchone():
             raise InvalidInput(
@@ -122,13 +124,15 @@ def open_working_sets(connection: Connection, rows: Sequence[Mapping[str, Any]])
     A set that has items here is not among them.
     """
     with _explained("working_sets"):
-        opened = connection.execute(load("store/backup")["open_working_sets"], {"rows": Jsonb(list(rows))}).fetchall()
+        opened = connection.execute(
+            load("forgetting/store_backup")["open_working_sets"], {"rows": Jsonb(list(rows))}
+        ).fetchall()
     return {row["backup_id"]: SetVersion(row["id"], row["version"]) for row in opened}
 
 
 def refresh_nodes(connection: Connection, ids: Sequence[UUID]) -> set[UUID]:
     """Set `live` of nodes from their mentions, delete those without a mention, and return the deleted ones."""
-    statements = load("store/backup")
+    statements = load("forgetting/store_backup")
     bare = {row["id"] for row in connection.execute(statements["without_mentions"], {"nodes": list(ids)})}
     connection.execute(statements["drop_keys"], {"nodes": sorted(bare)})
     connection.execute(statements["drop_nodes"], {"nodes": sorted(bare)})
@@ -141,7 +145,7 @@ def conflicting_collection(connection: Connection, rows: Sequence[Mapping[str, A
     """A collection that exists here with another language or model, as it is here; creates the missing ones."""
     with _explained("collections"):
         return connection.execute(
-            load("store/backup")["conflicting_collections"], {"rows": Jsonb(list(rows))}
+            load("forgetting/store_backup")["conflicting_collections"], {"rows": Jsonb(list(rows))}
         ).fetchone()
 
 
@@ -157,6 +161,9 @@ def _explained(part: str) -> Iterator[None]:
 
 def enqueue_missing_vectors(connection: Connection, nodes: Sequence[UUID], *, model: str) -> int:
     """Queue embed jobs for nodes without vectors, and return how many nodes; jobs that were given up stay so."""
-    lacking = [row["id"] for row in connection.execute(load("store/backup")["without_vectors"], {"nodes": list(nodes)})]
+    lacking = [
+        row["id"]
+        for row in connection.execute(load("forgetting/store_backup")["without_vectors"], {"nodes": list(nodes)})
+    ]
     jobs.enqueue_embedding(connection, lacking, model=model, bulk=True)
     return len(lacking)

@@ -11,7 +11,7 @@ from ..base import validation
 from ..base.errors import InvalidInput, NotFound
 from ..base.types import AuditEntry, AuditReport, Scope
 from ..engine.engine import Engine
-from ..store import audit as store
+from . import store_audit as store
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _PROBLEMS = {

@@ -45,14 +45,14 @@ def silent(rows: int) -> None:
 
 def count_rows(connection: Connection, *, of_basis: bool = False) -> dict[str, int]:
     """Count the tenant's rows in the tables of its cell, without those that have none; or only what writers build on."""
-    row = connection.execute(load("store/tenant_erasure")["count"], {"of_basis": of_basis}).fetchone()
+    row = connection.execute(load("forgetting/tenant_erasure")["count"], {"of_basis": of_basis}).fetchone()
     assert row is not None  # a function that is no set has one row
     return dict(row["rows"])
 
 
 def has_audit(connection: Connection) -> bool:
     """True if something was ever written into the tenant's audit."""
-    row = connection.execute(load("store/tenant_erasure")["has_audit"]).fetchone()
+    row = connection.execute(load("forgetting/tenant_erasure")["has_audit"]).fetchone()
     assert row is not None  # a select without from has one row
     return bool(row["found"])
 
@@ -60,7 +60,7 @@ def has_audit(connection: Connection) -> bool:
 def refuse_while_moving(database: Database, tenant: str) -> None:
     """Raise `StorageError` while a move of the tenant is not done: a copy would be left in another cell."""
     with database.transaction(tenant, claim=EVERYBODY, patient=True, at_home=True) as connection:
-        row = connection.execute(load("store/tenant_erasure")["unfinished_move"]).fetchone()
+        row = connection.execute(load("forgetting/tenant_erasure")["unfinished_move"]).fetchone()
     if row is not None and row["target"] is not None:
         raise StorageError(
             f"expected no move of the tenant {tenant!r}, which would leave a part of it, but its move to the cell "
@@ -94,7 +94,7 @@ def erase(database: Database, tenant: str, *, rows: int, record: Record, progres
 
 def _drop_tokens(database: Database, tenant: str) -> int:
     with database.transaction(tenant, claim=EVERYBODY, patient=True, at_home=True) as connection:
-        row = connection.execute(load("store/tenant_erasure")["tokens"]).fetchone()
+        row = connection.execute(load("forgetting/tenant_erasure")["tokens"]).fetchone()
     assert row is not None  # an aggregate has one row
     return int(row["gone"])
 
@@ -113,7 +113,7 @@ def _batch(database: Database, tenant: str, *, with_basis: bool) -> Mapping[str,
 
 def _delete(connection: Connection, *, with_basis: bool) -> Mapping[str, int]:
     row = connection.execute(
-        load("store/tenant_erasure")["erase"], {"most": BATCH, "with_basis": with_basis}
+        load("forgetting/tenant_erasure")["erase"], {"most": BATCH, "with_basis": with_basis}
     ).fetchone()
     assert row is not None  # a function that is no set has one row
     rows: Mapping[str, int] = row["rows"]
@@ -141,7 +141,7 @@ class _Busy(Exception):
 
 
 def _last(database: Database, tenant: str, before: Mapping[str, int], record: Record) -> Counter[str]:
-    statements = load("store/tenant_erasure")
+    statements = load("forgetting/tenant_erasure")
     try:
         for attempt in attempts():
             with attempt, database.transaction(tenant, claim=EVERYBODY, patient=True) as connection:

@@ -17,10 +17,10 @@ from ..db.errors import attempts
 from ..db.owner_claims import EVERYBODY
 from ..engine.engine import Engine, new_id
 from ..engine.read import find, get
-from ..store import audit, tenant_erasure
-from ..store.tenant_erasure import Progress
 from ..working import store
 from ..writing import forgetting
+from . import store_audit, tenant_erasure
+from .tenant_erasure import Progress
 
 CONFIRMED = "confirmed"
 BEGUN = "erase_begun"  # the kind of the entry that says that a whole tenant is about to be erased
@@ -170,7 +170,7 @@ def _begin(engine: Engine, about: dict[str, str]) -> int:
 
 def _is_under_way(connection: Connection, tenant: str) -> bool:
     """True if an erasure of the tenant has begun that has no receipt yet."""
-    last = audit.entries(connection, owners=None, kind=None, about=("tenant", tenant), before=None, limit=1)
+    last = store_audit.entries(connection, owners=None, kind=None, about=("tenant", tenant), before=None, limit=1)
     return bool(last) and last[0]["kind"] == BEGUN
 
 
@@ -191,7 +191,7 @@ def _record(
 ) -> Receipt:
     """Write into the audit what an erasure deleted: the last thing that its transaction does."""
     at = engine.clock()
-    written = audit.record(
+    written = store_audit.record(
         connection, id=new_id(), kind=kind, owner=engine.owner, robot=engine.robot, at=at, about=about,
         facts={"counts": counts, **facts},
     )  # fmt: skip

@@ -20,9 +20,9 @@ from ..db import jobs
 from ..db.database import Connection
 from ..db.verbs import verbs
 from ..engine.engine import Engine
-from ..rules.backup import check_header, check_owner, check_row, source_of
-from ..store import backup
 from ..working.store import SetVersion
+from . import store_backup
+from .backup_lines import check_header, check_owner, check_row, source_of
 
 FORMAT = "htm-backup"
 VERSION = 2  # since groups, working memories and work are in it; what is older has all the rest
@@ -73,13 +73,13 @@ class Backup:
 
     def _write(self, connection: Connection, target: TextIO, progress: Progress | None) -> BackedUp:
         counts: Counter[str] = Counter()
-        known = backup.header(connection) or {}
+        known = store_backup.header(connection) or {}
         head = {name: known.get(name) for name in ("language", "code", "model", "dimension")}
         target.write(_line({"format": FORMAT, "version": VERSION, "tenant": self._engine.tenant, **head}))
-        for part, row in backup.rows(connection, space=known.get("space")):
+        for part, row in store_backup.rows(connection, space=known.get("space")):
             target.write(_line({"part": part, "row": row}))
             counts[part] += 1
-            if progress is not None and counts.total() % backup.AT_ONCE == 0:
+            if progress is not None and counts.total() % store_backup.AT_ONCE == 0:
                 progress(counts.total())
         return BackedUp(counts=dict(counts))
 
@@ -97,13 +97,13 @@ class Backup:
         rows, counts = _rows(lines), Counter[str]()
         with engine.transaction(patient=True, everybody=True) as connection:
             filling = _Filling(engine, connection, head)
-            while some := list(islice(rows, backup.AT_ONCE)):
+            while some := list(islice(rows, store_backup.AT_ONCE)):
                 for part, few in _runs(some):
                     filling.put(part, few)
                     counts[part] += len(few)
                 if progress is not None:
                     progress(counts.total())
-            missing = backup.enqueue_missing_vectors(connection, filling.settled(), model=engine.embedder.name)
+            missing = store_backup.enqueue_missing_vectors(connection, filling.settled(), model=engine.embedder.name)
             jobs.enqueue_count(connection)
         time_limit.restart()
         engine.working_memory()
@@ -119,15 +119,15 @@ class _Filling:
         self._connection = connection
         self._tenant = engine.tenant
         self._embedder = engine.embedder.name
-        self._xid = backup.transaction_id(connection)
+        self._xid = store_backup.transaction_id(connection)
         language = head["language"] or "english"
-        here = backup.set_language(connection, language=language)
+        here = store_backup.set_language(connection, language=language)
         if here != language:
             raise InvalidInput(
                 f"expected a backup whose words are cut as this tenant's are ({here}), got {language}; read it into a "
                 f"tenant without memories, or into one opened with Settings(language={language!r})"
             )
-        known = backup.header(connection) or {}
+        known = store_backup.header(connection) or {}
         self._codes = (head["code"] or "", str(known.get("code")))
         # Vectors of another model than this tenant's cannot be compared with its own: they are made anew.
         fits = head["model"] is not None and head["model"] == known.get("model") and head["dimension"]
@@ -150,7 +150,7 @@ class _Filling:
             if self._model is None:
                 return
             if self._space is None:
-                self._space = backup.take_space(self._connection, model=self._model, dimension=self._dimension)
+                self._space = store_backup.take_space(self._connection, model=self._model, dimension=self._dimension)
         if part == "working_sets":
             self._settle()  # nodes before sets, as all writers lock them
         for row in rows:
@@ -174,7 +174,7 @@ class _Filling:
             self._put(part, [row for row in rows if self._wanted(part, row)])
 
     def _put(self, part: str, rows: list[dict[str, Any]]) -> None:
-        known, name = backup.insert_rows(self._connection, part, rows)
+        known, name = store_backup.insert_rows(self._connection, part, rows)
         if part == "collections":
             self._gather(rows)
         self._known |= known
@@ -194,7 +194,7 @@ class _Filling:
                     f"expected each of the working_sets once, got {row['id']!r:.80} again; nothing was read"
                 )
             self._sets[row["id"]] = (row["owner"], None)
-        for name, seen in backup.open_working_sets(self._connection, rows).items():
+        for name, seen in store_backup.open_working_sets(self._connection, rows).items():
             self._sets[name] = (self._sets[name][0], seen)
 
     def _owner_of(self, name: object) -> str:
@@ -215,7 +215,7 @@ class _Filling:
 
     def _gather(self, rows: list[dict[str, Any]]) -> None:
         """Refuse a collection that has the name of another one here, but other settings."""
-        other = backup.conflicting_collection(self._connection, rows)
+        other = store_backup.conflicting_collection(self._connection, rows)
         if other is not None:
             raise InvalidInput(
                 f"expected a tenant in which the collection {other['name']!r} is as it was written, but its words are cut as "
@@ -236,8 +236,8 @@ class _Filling:
     def _settle(self) -> None:
         """Settle nodes that were here already. One of which every mention was purged here is not restored."""
         known, self._unsettled = sorted(self._unsettled), set()
-        for at in range(0, len(known), backup.AT_ONCE):
-            self._gone |= backup.refresh_nodes(self._connection, known[at : at + backup.AT_ONCE])
+        for at in range(0, len(known), store_backup.AT_ONCE):
+            self._gone |= store_backup.refresh_nodes(self._connection, known[at : at + store_backup.AT_ONCE])
 
     def _adopt(self, part: str, row: dict[str, Any]) -> None:
         row["tenant"] = self._tenant
@@ -299,7 +299,7 @@ def _rows(lines: Iterator[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         try:
             record = json.loads(line)
             part, row = record["part"], record["row"]
-            if part not in backup.PARTS or not isinstance(row, dict):
+            if part not in store_backup.PARTS or not isinstance(row, dict):
                 raise ValueError
         except (ValueError, KeyError, TypeError, RecursionError):
             raise InvalidInput(

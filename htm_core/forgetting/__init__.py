@@ -1,0 +1,1 @@
+"""Forget, restore, purge, erase and revise; the audit of it; backups."""
