@@ -92,7 +92,7 @@ if TYPE_CHECKING:
     from .engine.groups.group import Group
     from .engine.log import Log
     from .files.files import File, Loaded
-    from .handles.jobs import Jobs
+    from .jobs.jobs import Jobs
     from .memory import Memory
     from .models.chat import ChatExpander, ChatPropositioner, ChatReranker, ChatSummarizer, ChatTagger
     from .runtime.process import shutdown
@@ -240,7 +240,7 @@ _MODULES = {
     "InvalidInput": "base.errors",
     "Item": "base.types",
     "Job": "base.types",
-    "Jobs": "handles.jobs",
+    "Jobs": "jobs.jobs",
     "JudgeLike": "base.types",
     "Loaded": "files.files",
     "Log": "engine.log",

@@ -17,7 +17,7 @@ from .db.verbs import bounded
 from .engine.groups.group import Group
 from .engine.log import Log
 from .forgetting.backup import Backup
-from .handles.jobs import Jobs
+from .jobs.jobs import Jobs
 from .memory import Memory
 from .runtime.process import Threads
 from .tags.tags import Tags

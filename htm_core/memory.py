@@ -73,8 +73,8 @@ from .forgetting import audit as audit_module
 from .forgetting import forget as forget_module
 from .forgetting import revise as revise_module
 from .forgetting.backup import Backup
-from .handles.jobs import Jobs
 from .jobs.flush import flush
+from .jobs.jobs import Jobs
 from .recall import recall as recall_module
 from .runtime import process
 from .runtime.open import Options, opened

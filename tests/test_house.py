@@ -25,7 +25,7 @@ from htm_core.aio import (
 )
 from htm_core.db.queries import load
 from htm_core.forgetting.backup import Backup
-from htm_core.handles.jobs import Jobs
+from htm_core.jobs.jobs import Jobs
 from htm_core.tags.tags import Tags
 from tests.pure_modules import PURE
 from tests.store.statements import statement_files
@@ -45,10 +45,10 @@ LAYERS = {
     "working": 4,
     "engine": 5, "writing": 5,
     "change": 6, "collections": 6,
-    "files": 7, "forgetting": 7, "recall": 7, "tags": 7,
+    "files": 7, "forgetting": 7, "jobs": 7, "recall": 7, "tags": 7,
     "rules": 51, "samples": 51,
     "store": 53,
-    "handles": 55, "jobs": 55, "operations": 55, "runtime": 55,
+    "handles": 55, "operations": 55, "runtime": 55,
     "__init__": 56, "aio": 56, "cells": 56, "memory": 56, "palace": 56,
     "api": 57, "importers": 57, "integration": 57,
     "anthropic_tool": 58, "cli": 58, "client": 58, "server": 58,

@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 from ..change.changes import Changes
 from ..engine.log import Log
-from ..handles.jobs import Jobs
+from ..jobs.jobs import Jobs
 from ..memory import Memory
 from ..tags.tags import Tags
 

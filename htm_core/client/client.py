@@ -16,7 +16,7 @@ from ..base.settings import as_secret
 from ..base.types import Event
 from ..change import changes
 from ..engine import log
-from ..handles import jobs
+from ..jobs import jobs
 from ..memory import Memory
 from ..tags import tags
 from .requests import AGAIN, Prepared, lost, prepare, read, waiting

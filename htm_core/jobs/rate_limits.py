@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from uuid import uuid4
 
 from ..db.database import Connection
-from ..store import model_status
-from ..store.model_status import ModelStatus
+from . import model_status
+from .model_status import ModelStatus
 
 FAILURES = 3  # in a row, which open the breaker
 FIRST_PAUSE = 1.0  # seconds

@@ -12,7 +12,7 @@ from ..base.errors import ModelError, QueryTimeout
 from ..db import indexes
 from ..db.database import Database
 from ..models.embedders import CheckedEmbedder
-from ..store import model_change
+from . import model_change
 
 _log = logging.getLogger("htm.models")
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import get_args
 
 from ..db.database import Database
-from ..store import reindex as store
+from . import store_reindex as store
 
 BATCH = 500  # passages of one transaction
 

@@ -23,7 +23,7 @@ from ..db.verbs import bounded
 from ..engine.fresh_nodes import FreshNodes
 from ..models.embedders import CheckedEmbedder
 from ..models.stopping import stopped_when
-from ..store import model_status
+from . import model_status
 from .attempts import Attempts, describe
 from .chores import Chores
 from .claims import IDLE_SECONDS, JobClaims, Pace

@@ -16,11 +16,11 @@ import pytest
 from htm_core import DimensionMismatch, Memory, ModelError, NotFound, Settings, StorageError
 from htm_core.db import indexes
 from htm_core.db.database import Database
+from htm_core.jobs import model_change
 from htm_core.jobs import reembed as reembed_module
 from htm_core.jobs.reembed import reembed
 from htm_core.models.embedders import resolve
 from htm_core.runtime.process import runtime
-from htm_core.store import model_change
 from tests.cli.conftest import Htm
 from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder

@@ -22,9 +22,8 @@ from hypothesis import strategies as st
 
 from htm_core import Memory, Settings
 from htm_core.db.database import Database
-from htm_core.jobs import rate_limits
+from htm_core.jobs import model_status, rate_limits
 from htm_core.jobs.rate_limits import FAILURES, RateLimit, RateLimits
-from htm_core.store import model_status
 from tests.conftest import SETTINGS, Make
 from tests.jobs import prober
 from tests.stand_ins import HashEmbedder

@@ -18,7 +18,7 @@ from htm_core.db.database import Database
 from htm_core.db.doctor import examine
 from htm_core.db.partitions import partition
 from htm_core.db.quantization import quantize
-from htm_core.store import model_change
+from htm_core.jobs import model_change
 from tests.store.index_use import used
 from tests.store.own_schema import opened_schema, settings_in
 from tests.store.test_migrations import catalogue

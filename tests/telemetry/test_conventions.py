@@ -20,7 +20,7 @@ from htm_core.base import telemetry  # fmt: skip
 from htm_core.base.errors import ModelError
 from htm_core.base.memory_operations import OPERATIONS, OTHERS
 from htm_core.forgetting.backup import Backup
-from htm_core.handles.jobs import Jobs
+from htm_core.jobs.jobs import Jobs
 from htm_core.palace import DocumentsFetcher, Enforcer, Palace
 from htm_core.tags.tags import Tags
 from tests.telemetry.conftest import Told

@@ -16,7 +16,7 @@ from htm_core.base.errors import ModelError
 from htm_core.engine.groups.group import Group
 from htm_core.engine.log import Log
 from htm_core.forgetting.backup import Backup
-from htm_core.handles.jobs import Jobs
+from htm_core.jobs.jobs import Jobs
 from htm_core.palace import Palace
 from htm_core.tags.tags import Tags
 from tests.conftest import Make

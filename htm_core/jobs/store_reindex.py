@@ -27,7 +27,7 @@ class Batch:
 def check_tenant(database: Database, tenant: str) -> None:
     """Raise `NotFound` for a tenant without memories."""
     with database.transaction(tenant, claim=EVERYBODY) as connection:
-        row = connection.execute(load("store/reindex")["tenant_exists"]).fetchone()
+        row = connection.execute(load("jobs/store_reindex")["tenant_exists"]).fetchone()
     if row is None or not row["known"]:
         raise NotFound(f"expected a tenant that has memories, got {tenant!r}; name another with --tenant")
 
@@ -35,7 +35,7 @@ def check_tenant(database: Database, tenant: str) -> None:
 def renew(database: Database, tenant: str, table: Table, *, after: UUID | None, limit: int) -> Batch:
     """Renew the words of the next passages of memories, or of documents, in a transaction of their own."""
     with database.transaction(tenant, claim=EVERYBODY) as connection:
-        row = connection.execute(load("store/reindex")[table], {"after": after, "limit": limit}).fetchone()
+        row = connection.execute(load("jobs/store_reindex")[table], {"after": after, "limit": limit}).fetchone()
     assert row is not None  # a select without from has one row
     return Batch(row["last"], row["seen"], row["renewed"])
 

@@ -26,36 +26,36 @@ class ModelStatus:
 
 def read(connection: Connection, models: Sequence[str]) -> dict[str, ModelStatus]:
     """The status of these models, as far as they have one."""
-    rows = connection.execute(load("store/model_status")["read"], {"models": list(models)})
+    rows = connection.execute(load("jobs/model_status")["read"], {"models": list(models)})
     return {row.pop("model"): ModelStatus(**row) for row in rows}
 
 
 def lock(connection: Connection, model: str) -> ModelStatus:
     """The status of a model, locked until the transaction ends."""
-    connection.execute(load("store/model_status")["insert"], {"model": model})
-    row = connection.execute(load("store/model_status")["lock"], {"model": model}).fetchone()
+    connection.execute(load("jobs/model_status")["insert"], {"model": model})
+    row = connection.execute(load("jobs/model_status")["lock"], {"model": model}).fetchone()
     assert row is not None  # it was inserted just before
     return ModelStatus(**row)
 
 
 def probe(connection: Connection, model: str, *, prober: UUID, seconds: float) -> None:
     """Record that a worker makes a trial call; it is given up after so many seconds."""
-    connection.execute(load("store/model_status")["probe"], {"model": model, "prober": prober, "seconds": seconds})
+    connection.execute(load("jobs/model_status")["probe"], {"model": model, "prober": prober, "seconds": seconds})
 
 
 def cancel_probe(connection: Connection, model: str, *, prober: UUID) -> None:
     """Record that a worker makes no trial call after all."""
-    connection.execute(load("store/model_status")["cancel_probe"], {"model": model, "prober": prober})
+    connection.execute(load("jobs/model_status")["cancel_probe"], {"model": model, "prober": prober})
 
 
 def set_spent(connection: Connection, model: str, *, ahead: float) -> None:
     """Store how far the calls are ahead of the rate limit."""
-    connection.execute(load("store/model_status")["set_spent"], {"model": model, "ahead": ahead})
+    connection.execute(load("jobs/model_status")["set_spent"], {"model": model, "ahead": ahead})
 
 
 def record_success(connection: Connection, model: str) -> bool:
     """Record that a model answered; True if it had failed before."""
-    return connection.execute(load("store/model_status")["record_success"], {"model": model}).rowcount > 0
+    return connection.execute(load("jobs/model_status")["record_success"], {"model": model}).rowcount > 0
 
 
 def record_failure(connection: Connection, model: str, *, lasted: float) -> int:
@@ -63,17 +63,15 @@ def record_failure(connection: Connection, model: str, *, lasted: float) -> int:
 
     A failure that another worker has recorded during the call counts for this call too.
     """
-    row = connection.execute(
-        load("store/model_status")["record_failure"], {"model": model, "lasted": lasted}
-    ).fetchone()
+    row = connection.execute(load("jobs/model_status")["record_failure"], {"model": model, "lasted": lasted}).fetchone()
     return int(row["failures"]) if row is not None else read(connection, [model])[model].failures
 
 
 def leave_alone(connection: Connection, model: str, *, seconds: float) -> None:
     """Pause all calls of a model for so long."""
-    connection.execute(load("store/model_status")["leave_alone"], {"model": model, "seconds": seconds})
+    connection.execute(load("jobs/model_status")["leave_alone"], {"model": model, "seconds": seconds})
 
 
 def make_due(connection: Connection, models: Sequence[str]) -> None:
     """End the pauses of models now."""
-    connection.execute(load("store/model_status")["make_due"], {"models": list(models)})
+    connection.execute(load("jobs/model_status")["make_due"], {"models": list(models)})

@@ -38,17 +38,17 @@ def begin(database: Database, tenant: str, *, model: str) -> str | None:
     Raises `NotFound` for a tenant without memories.
     """
     with database.transaction(tenant, claim=EVERYBODY) as connection:
-        row = connection.execute(load("store/model_change")["tenant_exists"]).fetchone()
+        row = connection.execute(load("jobs/model_change")["tenant_exists"]).fetchone()
         if row is None or not row["known"]:
             raise NotFound(f"expected a tenant that has memories, got {tenant!r}; name another with --tenant")
-        connection.execute(load("store/model_change")["begin"], {"model": model})
+        connection.execute(load("jobs/model_change")["begin"], {"model": model})
         return tenants.active_model(connection)
 
 
 def fill_progress(database: Database, tenant: str, *, model: str) -> FillProgress:
     """Return the progress of filling a model's vector space."""
     with database.transaction(tenant, claim=EVERYBODY) as connection:
-        row = connection.execute(load("store/model_change")["fill_progress"], {"model": model}).fetchone()
+        row = connection.execute(load("jobs/model_change")["fill_progress"], {"model": model}).fetchone()
         assert row is not None  # a select without from has one row
         return FillProgress(row["passages"], row["vectors"])
 
@@ -61,7 +61,7 @@ def missing_texts(database: Database, tenant: str, *, model: str, after: UUID | 
 
 def _missing_texts(connection: Connection, *, model: str, after: UUID | None, limit: int) -> dict[UUID, str]:
     rows = connection.execute(
-        load("store/model_change")["missing_texts"], {"model": model, "after": after, "limit": limit}
+        load("jobs/model_change")["missing_texts"], {"model": model, "after": after, "limit": limit}
     )
     return {row["id"]: row["body"] for row in rows}
 
@@ -69,7 +69,7 @@ def _missing_texts(connection: Connection, *, model: str, after: UUID | None, li
 def store(database: Database, tenant: str, vectors: Mapping[UUID, Sequence[float]], *, model: str) -> None:
     """Store vectors of passages; raises `StorageError` when another change of models was completed meanwhile."""
     with database.transaction(tenant, claim=EVERYBODY) as connection:
-        if connection.execute(load("store/model_change")["lock_model"], {"model": model}).fetchone() is None:
+        if connection.execute(load("jobs/model_change")["lock_model"], {"model": model}).fetchone() is None:
             raise StorageError(
                 f"expected the change to {model} to be in progress, but another change was completed meanwhile; run "
                 "`htm reembed` again if you want this model"
@@ -85,7 +85,7 @@ def switch(database: Database, tenant: str, *, model: str, few: int) -> bool:
     """
     try:
         with database.transaction(tenant, claim=EVERYBODY) as connection:
-            statements = load("store/model_change")
+            statements = load("jobs/model_change")
             connection.execute(statements["set_lock_timeout"], {"patience": PATIENCE})
             connection.execute(statements["lock_nodes"])
             left = _missing_texts(connection, model=model, after=None, limit=few + 1)
@@ -104,19 +104,19 @@ def switch(database: Database, tenant: str, *, model: str, few: int) -> bool:
 def drop_vectors(database: Database, tenant: str, *, keep: str, limit: int) -> int:
     """Delete up to `limit` vectors of models other than `keep`, and return how many."""
     with database.transaction(tenant, claim=EVERYBODY) as connection:
-        return connection.execute(load("store/model_change")["drop_vectors"], {"model": keep, "limit": limit}).rowcount
+        return connection.execute(load("jobs/model_change")["drop_vectors"], {"model": keep, "limit": limit}).rowcount
 
 
 def drop_finished_jobs(database: Database, tenant: str, *, model: str) -> None:
     """Delete the embed jobs, parked ones too, of nodes that have all their vectors by now."""
     with database.transaction(tenant, claim=EVERYBODY) as connection:
-        connection.execute(load("store/model_change")["drop_finished_jobs"], {"model": model})
+        connection.execute(load("jobs/model_change")["drop_finished_jobs"], {"model": model})
 
 
 def drop_models(database: Database, tenant: str, *, keep: str) -> None:
     """Delete the rows of the tenant's other models."""
     with database.transaction(tenant, claim=EVERYBODY) as connection:
-        connection.execute(load("store/model_change")["drop_models"], {"model": keep})
+        connection.execute(load("jobs/model_change")["drop_models"], {"model": keep})
 
 
 def drop_unused_indexes(database: Database) -> list[str]:
@@ -124,8 +124,8 @@ def drop_unused_indexes(database: Database) -> list[str]:
     try:
         with database.owner() as connection:
             names = []
-            for row in connection.execute(load("store/model_change")["unused_indexes"]).fetchall():
-                connection.execute(load("store/model_change")["unmark_index"], {"space": row["id"]})
+            for row in connection.execute(load("jobs/model_change")["unused_indexes"]).fetchall():
+                connection.execute(load("jobs/model_change")["unmark_index"], {"space": row["id"]})
                 for leaf in leaves(connection, "vectors"):
                     name = index_name(leaf, row)
                     connection.execute(sql.SQL(load("db/indexes")["drop"]).format(name=sql.Identifier(name)))

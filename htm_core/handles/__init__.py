@@ -1,1 +1,0 @@
-"""Handles of a memory: its log, its tags, its jobs."""
