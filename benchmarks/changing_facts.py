@@ -35,7 +35,7 @@ from benchmarks.retrieval_sets import Case
 from benchmarks.retrieval_systems import CachedEmbedder, CaseMemory
 from benchmarks.supersession.worlds import share
 from htm_core import Hit, Memory, Settings, shutdown
-from htm_core.runtime.process import runtime
+from htm_core.memory.process import runtime
 
 LIMIT = 10
 LOWER = (0.8, 0.5)  # thresholds that are shown beside the default one

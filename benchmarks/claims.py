@@ -35,7 +35,7 @@ from htm_core.db.connection import Connection
 from htm_core.db.database import Database
 from htm_core.db.queries import load
 from htm_core.jobs.turns import Turns
-from htm_core.runtime.process import runtime
+from htm_core.memory.process import runtime
 
 LANE = ("embed", "bench")
 BATCH = 64  # jobs of a claim, as a worker's first

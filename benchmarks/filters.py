@@ -33,7 +33,7 @@ from benchmarks.peers_systems import ReadyEmbedder
 from htm_core import Draft, Memory, Mode, Settings, Window, shutdown
 from htm_core.db import indexes
 from htm_core.db.quantization import Quantization, quantize
-from htm_core.runtime.process import runtime
+from htm_core.memory.process import runtime
 
 SHARES = {"0.1": 0.001, "1": 0.01, "10": 0.1, "50": 0.5}  # in %, and as a fraction
 KINDS = ("tag", "time", "metadata", "session", "user")

@@ -48,8 +48,8 @@ from htm_core import Draft, Memory, Settings, shutdown
 from htm_core.db import indexes
 from htm_core.db.database import Database
 from htm_core.db.owner_claims import EVERYBODY
+from htm_core.memory.process import runtime
 from htm_core.recall import search
-from htm_core.runtime.process import runtime
 from htm_core.working import working_sets
 from tests.servers.cluster import ADMIN
 

@@ -25,7 +25,7 @@ import uvicorn
 from jsonschema import Draft202012Validator
 
 from htm_core import Memory, Settings
-from htm_core.runtime.process import runtime, threads
+from htm_core.memory.process import runtime, threads
 from htm_core.server.app import Application
 from htm_core.server.openapi import described
 from htm_core.server.run import configured

@@ -30,8 +30,8 @@ import uvicorn
 
 from benchmarks.corpus import START, Corpus
 from htm_core import Draft, Memory, Settings, shutdown
+from htm_core.memory.process import runtime, threads
 from htm_core.palace import Palace
-from htm_core.runtime.process import runtime, threads
 from htm_core.server.app import Application
 from htm_core.server.inspector.mounted import Inspector, mounted
 from htm_core.server.run import configured

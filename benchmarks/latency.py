@@ -26,7 +26,7 @@ from benchmarks.corpus import START, Corpus, RandomEmbedder
 from htm_core import Draft, Memory, Settings, Signals, Window, shutdown
 from htm_core.db import indexes
 from htm_core.db.connection import HalfVector
-from htm_core.runtime.process import runtime
+from htm_core.memory.process import runtime
 
 BATCH = 1_000
 TENANT = "bench"

@@ -17,7 +17,7 @@ import psycopg
 
 from htm_core import Draft, Memory, Mode, Settings
 from htm_core.db import indexes
-from htm_core.runtime.process import runtime
+from htm_core.memory.process import runtime
 
 DIMENSION = 384
 LIMIT = 10

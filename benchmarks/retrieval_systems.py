@@ -15,8 +15,8 @@ import numpy as np
 from benchmarks.retrieval_sets import Case, Message
 from htm_core import Draft, Memory, Mode, Recall, Settings, Signals
 from htm_core.collections.fusion import reciprocal_rank
+from htm_core.memory.process import runtime
 from htm_core.models.embedders import MINILM, resolve
-from htm_core.runtime.process import runtime
 
 SILENT = Signals(**dict.fromkeys(Signals.model_fields, 0.0))
 DEPTH = 100

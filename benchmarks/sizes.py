@@ -35,8 +35,8 @@ from htm_core import Draft, Memory, Mode, Settings, shutdown
 from htm_core.db import indexes
 from htm_core.db.owner_claims import EVERYBODY
 from htm_core.db.partitions import partition
+from htm_core.memory.process import runtime
 from htm_core.recall import search
-from htm_core.runtime.process import runtime
 
 SHAPES = ("one", "small", "zipf")
 SMALL = 100  # nodes of a small tenant

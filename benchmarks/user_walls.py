@@ -22,7 +22,7 @@ from rich.table import Table
 
 from benchmarks.corpus import Corpus, RandomEmbedder
 from htm_core import Draft, Memory, Settings, shutdown
-from htm_core.runtime.process import runtime
+from htm_core.memory.process import runtime
 
 SETTINGS = Settings(worker="off")
 BATCH = 500

@@ -86,16 +86,16 @@ if TYPE_CHECKING:
         TidyKind,
         Window,
     )
-    from .cells import Cell, Cells, PendingMove, TenantMove, TenantRows
     from .change.changes import Changes
     from .collections.collection import Collection
     from .engine.groups.group import Group
     from .engine.log import Log
     from .files.files import File, Loaded
     from .jobs.jobs import Jobs
-    from .memory import Memory
+    from .memory.cells import Cell, Cells, PendingMove, TenantMove, TenantRows
+    from .memory.memory import Memory
+    from .memory.process import shutdown
     from .models.chat import ChatExpander, ChatPropositioner, ChatReranker, ChatSummarizer, ChatTagger
-    from .runtime.process import shutdown
     from .tags.tag_tree import TagTree
     from .tags.tags import Tags
     from .text.redaction.redactor import Redaction, Redactor
@@ -203,11 +203,11 @@ __all__ = [
 
 # Each name with the module that has it.
 _MODULES = {
-    "Cell": "cells",
-    "Cells": "cells",
-    "PendingMove": "cells",
-    "TenantMove": "cells",
-    "TenantRows": "cells",
+    "Cell": "memory.cells",
+    "Cells": "memory.cells",
+    "PendingMove": "memory.cells",
+    "TenantMove": "memory.cells",
+    "TenantRows": "memory.cells",
     "AppliedTimeframe": "base.types",
     "Attachment": "base.types",
     "AuditEntry": "base.types",
@@ -246,7 +246,7 @@ _MODULES = {
     "Log": "engine.log",
     "Match": "base.types",
     "Member": "base.types",
-    "Memory": "memory",
+    "Memory": "memory.memory",
     "Mention": "base.types",
     "ChatSummarizer": "models.chat",
     "SummarizerLike": "base.types",
@@ -298,7 +298,7 @@ _MODULES = {
     "Window": "base.types",
     "anonymous": "base.identity",
     "is_anonymous": "base.identity",
-    "shutdown": "runtime.process",
+    "shutdown": "memory.process",
 }
 
 

@@ -11,7 +11,7 @@ from .base.errors import HTMError
 from .integration import tool_replies
 from .integration.memory_files import FileRefused, FileVersion, MemoryFiles
 from .integration.scope import check_memory
-from .memory import Memory
+from .memory.memory import Memory
 
 try:
     from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError

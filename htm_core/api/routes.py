@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote_to_bytes
 from ..change.changes import Changes
 from ..engine.log import Log
 from ..jobs.jobs import Jobs
-from ..memory import Memory
+from ..memory.memory import Memory
 from ..tags.tags import Tags
 
 TokenScope = Literal["read", "write", "admin"]

@@ -29,13 +29,13 @@ from ..db.roles import Roles, database_name, own_prefix
 from ..db.schemas import EXTENSION_SCHEMA
 from ..jobs.reembed import reembed as fill_and_change
 from ..jobs.reindex import reindex as renew_words
+from ..memory.open import BY_MODELS, model_handlers
+from ..memory.process import Runtime, runtime, url_or_environment
 from ..models.chat_models import check_models
 from ..models.judges import resolve_judge
 from ..models.propositioners import resolve_propositioner
 from ..models.taggers import resolve_tagger
 from ..models.tokenizers import resolve_tokenizer
-from ..runtime.open import BY_MODELS, model_handlers
-from ..runtime.process import Runtime, runtime, url_or_environment
 from .json_output import print_json
 from .options import CommonOptions, make_embedder, split_values
 from .rendering import key_value_table, progress_bar, stderr_console, stdout_console

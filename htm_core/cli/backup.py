@@ -13,7 +13,7 @@ from rich.progress import TaskID
 
 from ..base.errors import InvalidInput
 from ..forgetting.backup import BackedUp, is_backup
-from ..memory import Memory
+from ..memory.memory import Memory
 from .exporting import ExportFormat, export_mentions, written_whole
 from .json_output import print_json
 from .options import CommonOptions

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ..cells import Cell, Cells, MoveProgress, TenantMove, TenantRows
+from ..memory.cells import Cell, Cells, MoveProgress, TenantMove, TenantRows
 from .json_output import print_json
 from .listing import Column, show_rows
 from .options import CommonOptions

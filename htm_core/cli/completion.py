@@ -18,8 +18,8 @@ from typing import Any
 import typer
 
 from ..base.settings import Settings, as_secret, home
+from ..memory.process import runtime
 from ..operations.completions import CompletionKind, beginning
-from ..runtime.process import runtime
 
 SECONDS = 1.5  # for everything: importing, connecting, asking
 ABOUT = 60  # characters of what is shown beside a word

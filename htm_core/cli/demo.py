@@ -17,7 +17,7 @@ from ..base.errors import ModelError
 from ..base.settings import home
 from ..base.types import Context, Eviction, Recall, Stats
 from ..integration.overview import hits_block
-from ..memory import Memory
+from ..memory.memory import Memory
 from ..reading.readers import reads_prompts
 from ..rules.transcripts.read import read
 from ..samples import Question, conversation, questions

@@ -90,7 +90,7 @@ def print_error(message: str) -> None:
 def end(code: str | int | None) -> NoReturn:
     """End the process with an exit code, after what it still has open is closed. Ctrl-C meanwhile ends it as at any other time."""
     try:
-        if "htm_core.runtime.process" in sys.modules:
+        if "htm_core.memory.process" in sys.modules:
             _shut_down()
             sys.stdout.flush()
             sys.stderr.flush()
@@ -133,7 +133,7 @@ def end_interrupted() -> NoReturn:
 
 
 def _shut_down() -> None:
-    if "htm_core.runtime.process" not in sys.modules:
+    if "htm_core.memory.process" not in sys.modules:
         return  # whoever has not imported what opens memories has opened none
     try:
         from .. import shutdown

@@ -21,7 +21,7 @@ import yaml
 from ..base.errors import InvalidInput
 from ..base.types import Mention
 from ..integration.origin import speaker
-from ..memory import Memory
+from ..memory.memory import Memory
 from .json_output import print_json, to_json
 from .options import CommonOptions
 from .rendering import printable, progress_bar, stdout_console

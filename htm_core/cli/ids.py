@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from ..base.errors import NotFound
 from ..integration.origin import mentions_of
-from ..memory import Memory
+from ..memory.memory import Memory
 from ..operations.short_ids import whole_id
 from .rendering import SHORT_ID
 

@@ -18,7 +18,7 @@ from ..base.errors import HTMError, InvalidInput
 from ..base.identity import node_id
 from ..base.types import Draft
 from ..db.owner_claims import claim_of
-from ..memory import Memory
+from ..memory.memory import Memory
 from ..operations import conversations
 from ..rules.transcripts.turns import (
     FAULTS,

@@ -11,7 +11,7 @@ import typer
 from pydantic import SecretStr
 
 from ..base.errors import InvalidInput
-from ..memory import Memory
+from ..memory.memory import Memory
 from ..models.embedders import CheckedEmbedder
 from ..store.foreign.database import is_address, open_foreign
 from .exit_codes import FAILED, resumable

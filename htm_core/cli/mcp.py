@@ -14,7 +14,7 @@ import typer
 
 from ..base.errors import HTMError, InvalidInput
 from ..db import tenants
-from ..memory import Memory
+from ..memory.memory import Memory
 from .options import CommonOptions, stored_embedder
 
 DEFAULT_BUDGET = 4_000

@@ -19,7 +19,7 @@ from ..base.trust import check_source
 from ..base.types import Draft, Mention
 from ..engine.read import named_users
 from ..integration.contents import titles_of
-from ..memory import Memory
+from ..memory.memory import Memory
 from ..rules.transcripts.turns import iso_time
 from . import completion
 from .exit_codes import NOTHING_FOUND

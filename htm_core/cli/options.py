@@ -17,9 +17,9 @@ from ..base.errors import HTMError, InvalidInput
 from ..base.settings import Settings, as_secret
 from ..base.types import Embed, Event, Eviction, ExpanderLike, RerankerLike
 from ..db import tenants
-from ..memory import Memory
+from ..memory.memory import Memory
+from ..memory.process import Runtime, runtime
 from ..models.embedders import CheckedEmbedder, resolve
-from ..runtime.process import Runtime, runtime
 from . import completion
 from .exit_codes import reported_errors
 from .own_objects import is_own, own_embedder

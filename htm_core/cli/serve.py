@@ -12,8 +12,8 @@ from typing import Annotated
 import typer
 
 from ..base.types import Event
-from ..memory import Memory
-from ..runtime.process import shutdown, threads
+from ..memory.memory import Memory
+from ..memory.process import shutdown, threads
 from ..server.app import Application
 from ..server.memories import Whose
 from ..server.run import check_start, serve

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ..base.types import Job, Mention, Node, Related, Supersession
 from ..integration.origin import mentions_of
-from ..memory import Memory
+from ..memory.memory import Memory
 from . import completion
 from .ids import memory_id, short
 from .json_output import print_json

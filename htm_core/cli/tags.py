@@ -10,7 +10,7 @@ import typer
 
 from ..base.errors import InvalidInput
 from ..base.types import TagCount, TagFound, TagRelated
-from ..memory import Memory
+from ..memory.memory import Memory
 from ..tags.tag_tree import TagTree
 from . import completion
 from .ids import memory_id

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from ..runtime.process import shutdown
+from ..memory.process import shutdown
 from ..server.run import serve
 from ..server.settings import Identity, ServerSettings
 from .commands import DEMO_TENANT

@@ -17,7 +17,7 @@ from ..base.types import Event
 from ..change import changes
 from ..engine import log
 from ..jobs import jobs
-from ..memory import Memory
+from ..memory.memory import Memory
 from ..tags import tags
 from .requests import AGAIN, Prepared, lost, prepare, read, waiting
 

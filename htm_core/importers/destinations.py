@@ -16,7 +16,7 @@ from ..collections.collection import Collection
 from ..db.owner_claims import claim_of
 from ..engine.engine import Engine
 from ..integration.scope import memory_for
-from ..memory import Memory
+from ..memory.memory import Memory
 from ..palace import Palace
 from ..rules.transcripts.mempalace import place_of
 from ..text.redaction.values import redact_draft, redact_item

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from ..base.errors import InvalidInput, NotFound, StorageError
 from ..base.types import EmbedderLike
 from ..collections.collection import Collection
-from ..memory import Memory
+from ..memory.memory import Memory
 from ..store.foreign.database import BATCH, ForeignDatabase, ForeignTable, open_foreign
 from .destinations import DocumentWriter, LogWriter, MemoryWriter, PalaceWriter, RowWriter
 from .langchain_postgres import ChatMessageHistories, PGVectorCollections, PGVectorStoreTables

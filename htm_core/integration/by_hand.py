@@ -9,7 +9,7 @@ from ..engine.engine import Engine, new_id
 from ..forgetting import store_audit
 from ..forgetting.forget import Note, forget, restore
 from ..forgetting.revise import revise
-from ..memory import Memory
+from ..memory.memory import Memory
 
 
 def forget_by_hand(memory: Memory, id: str, *, by: str) -> None:

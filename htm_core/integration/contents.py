@@ -10,7 +10,7 @@ from datetime import datetime
 from ..base.types import Mention
 from ..engine.read import latest_sessions, map_points, map_stamp, session_titles, working_history
 from ..files.files import chunks_of
-from ..memory import Memory
+from ..memory.memory import Memory
 from ..working.store import NotedChange
 
 CLUSTERS, LEAST = 8, 12  # on a map at most, and memories in each on average

@@ -20,7 +20,7 @@ from ..base.fork import renewed_after_fork
 from ..base.time_limit import awithin as awithin  # the adapters have them from here
 from ..base.time_limit import locked as locked
 from ..base.time_limit import within as within
-from ..memory import Memory
+from ..memory.memory import Memory
 
 T = TypeVar("T")
 Clock = Callable[[], float]

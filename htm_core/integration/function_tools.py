@@ -11,7 +11,7 @@ from typing import Any
 from ..base.errors import InvalidInput
 from ..base.identity import is_anonymous
 from ..base.types import Recall
-from ..memory import Memory
+from ..memory.memory import Memory
 from . import tool_replies
 from .choices import check_choices
 from .origin import check_min_trust, trusted

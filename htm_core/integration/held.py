@@ -9,8 +9,8 @@ from collections.abc import Callable, Hashable, Sized
 from ..base.errors import StorageError
 from ..base.fork import renewed_after_fork
 from ..base.time_limit import TimeLimit, limited
-from ..memory import Memory
-from ..runtime.process import ENDING, before_shutdown
+from ..memory.memory import Memory
+from ..memory.process import ENDING, before_shutdown
 
 _log = logging.getLogger("htm.deadline")
 

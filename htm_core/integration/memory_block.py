@@ -13,7 +13,7 @@ from datetime import date
 from typing import Literal, get_args
 
 from ..base.errors import InvalidInput
-from ..memory import Memory
+from ..memory.memory import Memory
 from ..text.fence import TOKEN, Fence
 from ..timeframes.times import short_day
 from .origin import TAG

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from ..base.errors import InvalidInput, NotFound
 from ..base.telemetry import store_id
 from ..base.types import Conflict, Node
-from ..memory import Memory
+from ..memory.memory import Memory
 
 ROOT = "/memories"
 MAX_PATH = 200

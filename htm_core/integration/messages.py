@@ -10,7 +10,7 @@ from ..base.storable import legible as legible  # the adapters have these from h
 from ..base.storable import normal_form as normal_form
 from ..base.storable import storable as storable
 from ..engine.log import Log
-from ..memory import Memory
+from ..memory.memory import Memory
 from ..text.memory_replies import NOT_KEPT as NOT_KEPT
 from ..text.memory_replies import quotes_memories as quotes_memories
 from ..text.thoughts import FIELDS as THOUGHT_FIELDS

@@ -17,7 +17,7 @@ from ..base.identity import is_anonymous
 from ..base.trust import check_trust
 from ..base.types import Hit, Mention, Node, Recall, Source
 from ..engine.read import mentions_of_node
-from ..memory import Memory
+from ..memory.memory import Memory
 from ..text.fence import Fence, indented, label, new_token
 from ..text.speakers import own_name, without_commas
 from ..text.speakers import speaker as speaker

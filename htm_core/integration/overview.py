@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from ..base.identity import is_anonymous
 from ..base.types import Hit, Recall, Scope
 from ..engine.engine import Engine
-from ..memory import Memory
+from ..memory.memory import Memory
 from ..reading.questions import only_asks
 from ..reading.readers import reads_prompts
 from ..reading.relevance import CERTAIN

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ..base.identity import is_anonymous
 from ..base.types import ProfileLine
 from ..change.profile import profile_text
-from ..memory import Memory
+from ..memory.memory import Memory
 from ..text.fence import Fence, new_token, one_line
 from .choices import Choices
 from .memory_block import today_of

@@ -13,7 +13,7 @@ from ..base.identity import anonymous, is_anonymous
 from ..base.settings import as_secret as as_secret  # the adapters have it from here
 from ..base.settings import check_dsn
 from ..base.types import Scope
-from ..memory import Memory
+from ..memory.memory import Memory
 from ..writing.calendar import zone_of
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..memory import Memory
+from ..memory.memory import Memory
 from ..palace import Palace
 from ..text.fence import Fence, escape, new_token
 from .origin import TAG

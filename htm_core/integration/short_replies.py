@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..base.types import Hit, Recall, Scope
-from ..memory import Memory
+from ..memory.memory import Memory
 from ..reading.questions import SENTENCE, only_asks
 from ..recall.recall import messages_before
 from .origin import said_by

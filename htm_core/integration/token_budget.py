@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ..base.types import Mention
-from ..memory import Memory
+from ..memory.memory import Memory
 from ..models.tokenizers import default_tokens as default_tokens  # the adapters have it from here
 from ..text.fence import indented, source
 from .origin import origin_of

@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from ..base.errors import Advice, HTMError, InvalidInput, NotFound
 from ..base.types import Hit, Node, Recall
-from ..memory import Memory
+from ..memory.memory import Memory
 from ..reading.relevance import CERTAIN
 from ..text.fence import Fence, indented, label, new_token, one_line, source
 from ..text.memory_replies import NOTHING

@@ -19,11 +19,11 @@ from ..db.database import Connection
 from ..db.errors import attempts
 from ..db.records import WrittenEntry
 from ..engine.engine import Engine
-from ..memory import Memory
+from ..memory import process
+from ..memory.memory import Memory
 from ..reading import logits as reading
 from ..reading import readers
 from ..recall import recall
-from ..runtime import process
 from ..text.fence import new_token
 from ..text.redaction.values import Counted, refuse_secret
 from ..writing import forgetting, places

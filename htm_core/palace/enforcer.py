@@ -12,12 +12,12 @@ from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
-from ..aio import _Twin, awaited
 from ..base.errors import HTMError, InvalidInput, ModelError, Ungrounded
 from ..base.validation import check_query
 from ..db.errors import attempts
 from ..db.verbs import names_in, verbs
 from ..engine.engine import new_id
+from ..memory.aio import _Twin, awaited
 from ..rules.grounding.detection import Detection, Detector
 from ..rules.grounding.grounding import Grounding, Layer, Verdict, verdict
 from ..rules.grounding.names import capitalised, named_places

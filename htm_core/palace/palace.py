@@ -8,7 +8,6 @@ from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
-from ..aio import _Twin, awaited
 from ..base.errors import InvalidInput
 from ..base.handle import Handle
 from ..base.places import HOUR, Placed, Room, note_lifetime
@@ -16,7 +15,8 @@ from ..base.storable import normal_form
 from ..base.types import Draft, Source
 from ..base.validation import check_id, check_limit, check_several
 from ..db.verbs import names_in, verbs
-from ..memory import Memory
+from ..memory.aio import _Twin, awaited
+from ..memory.memory import Memory
 from ..writing import places
 from .audit import Consultation, Decision, consultation_of, decision_of
 from .context import PalaceContext, newest_procedures

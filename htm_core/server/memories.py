@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from ..base.types import Event
-from ..memory import Memory
+from ..memory.memory import Memory
 from .events import Events
 
 T = TypeVar("T")

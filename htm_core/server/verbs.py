@@ -14,7 +14,7 @@ from ..api.problems import Problem, problem_of
 from ..api.routes import FoundRoute, Route, find
 from ..base.errors import InvalidInput, NotFound
 from ..base.types import Conflict, Node
-from ..memory import Memory
+from ..memory.memory import Memory
 from .access import require
 from .http import JSON, Answer, Receive, Scope, header, read_body
 from .kept_answers import KeptAnswers, kept_request, with_ids

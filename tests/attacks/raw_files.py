@@ -14,7 +14,7 @@ import pytest
 
 from htm_core import Settings
 from htm_core.db.database import Database
-from htm_core.runtime.process import runtime
+from htm_core.memory.process import runtime
 from tests.store.embedded_homes import temporary_home
 
 SETTINGS = Settings(worker="off", verb_timeout=120, statement_timeout=100)

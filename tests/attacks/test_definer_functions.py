@@ -23,7 +23,7 @@ from htm_core.db.database import Database
 from htm_core.db.doctor import examine
 from htm_core.db.findings import Finding
 from htm_core.db.migrate import migrate
-from htm_core.runtime.process import runtime
+from htm_core.memory.process import runtime
 from tests.conftest import SETTINGS
 from tests.servers.verbs import every_verb
 from tests.stand_ins import HashEmbedder

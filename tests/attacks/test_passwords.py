@@ -27,7 +27,7 @@ from htm_core.db.listening import ListenConnection
 from htm_core.db.migrate import migrate
 from htm_core.db.role_change import move
 from htm_core.db.roles import database_name
-from htm_core.runtime.process import runtime
+from htm_core.memory.process import runtime
 from tests.stand_ins import HashEmbedder
 
 PASSWORD = "correct-horse-battery"

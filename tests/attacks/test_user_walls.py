@@ -25,9 +25,9 @@ from htm_core.db.doctor import examine
 from htm_core.db.owner_claims import EVERYBODY, OwnerClaim, claim_of, sign
 from htm_core.db.queries import load
 from htm_core.db.schemas import search_path
+from htm_core.memory.process import runtime
 from htm_core.models.minilm.model import MiniLM
 from htm_core.palace import Enforcer, Palace
-from htm_core.runtime.process import runtime
 from htm_core.store import idempotency
 from htm_core.store.idempotency import KeptRequest
 from tests.attacks.installations import Installation, installed

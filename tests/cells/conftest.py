@@ -12,8 +12,8 @@ import pytest
 
 from htm_core import Cells, Memory, Settings
 from htm_core.db.database import Database
-from htm_core.runtime import process
-from htm_core.runtime.process import runtime
+from htm_core.memory import process
+from htm_core.memory.process import runtime
 from tests.conftest import SETTINGS
 from tests.stand_ins import HashEmbedder
 

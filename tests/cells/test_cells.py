@@ -17,7 +17,7 @@ from htm_core.engine import read
 from htm_core.jobs.attempts import Attempts
 from htm_core.jobs.claims import Batch
 from htm_core.jobs.worker import Worker
-from htm_core.runtime.process import runtime
+from htm_core.memory.process import runtime
 from tests.cells.conftest import Installation
 from tests.conftest import SETTINGS
 

@@ -12,7 +12,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from htm_core import Cells
-from htm_core.runtime.process import runtime
+from htm_core.memory.process import runtime
 from tests.attacks.test_user_walls import TENANT, fill
 from tests.cells.conftest import Installation
 from tests.conftest import SETTINGS, new_database

@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 
 from htm_core.cli import app, options
 from htm_core.cli import main as program
+from htm_core.memory import process as this_process
 from htm_core.models.embedders import CheckedEmbedder, resolve
-from htm_core.runtime import process as this_process
 from tests.conftest import SETTINGS
 from tests.stand_ins import HashEmbedder
 

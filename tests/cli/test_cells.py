@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from htm_core.runtime.process import _runtimes
+from htm_core.memory.process import _runtimes
 from tests.cli.conftest import Htm
 
 

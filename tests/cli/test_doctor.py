@@ -13,7 +13,7 @@ from htm_core.db.doctor import examine
 from htm_core.db.findings import Finding
 from htm_core.db.migrate import migrate
 from htm_core.db.roles import Roles
-from htm_core.runtime.process import runtime
+from htm_core.memory.process import runtime
 from tests.cli.conftest import Htm
 from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder

@@ -177,11 +177,11 @@ def test_ctrl_c_once_all_is_done_changes_nothing(environment: None) -> None:
 def test_an_interrupt_in_the_middle_of_an_import_ends_nothing_and_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """What opens memories may be imported in part then, or not at all: there is nothing to close."""
     monkeypatch.delattr(htm_core, "shutdown", raising=False)
-    monkeypatch.setitem(sys.modules, "htm_core.runtime.process", None)  # importing it fails
+    monkeypatch.setitem(sys.modules, "htm_core.memory.process", None)  # importing it fails
     exit_codes._shut_down()
-    monkeypatch.delitem(sys.modules, "htm_core.runtime.process")
+    monkeypatch.delitem(sys.modules, "htm_core.memory.process")
     exit_codes._shut_down()
-    assert "htm_core.runtime.process" not in sys.modules
+    assert "htm_core.memory.process" not in sys.modules
 
 
 BUSY = """

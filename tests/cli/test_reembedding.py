@@ -19,8 +19,8 @@ from htm_core.db.database import Database
 from htm_core.jobs import model_change
 from htm_core.jobs import reembed as reembed_module
 from htm_core.jobs.reembed import reembed
+from htm_core.memory.process import runtime
 from htm_core.models.embedders import resolve
-from htm_core.runtime.process import runtime
 from tests.cli.conftest import Htm
 from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder
@@ -204,7 +204,7 @@ from pathlib import Path
 from htm_core import Settings
 from htm_core.jobs import reembed as reembedding
 from htm_core.models.embedders import resolve
-from htm_core.runtime.process import runtime
+from htm_core.memory.process import runtime
 from tests.stand_ins import HashEmbedder
 
 class Slow(HashEmbedder):

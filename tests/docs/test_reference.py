@@ -14,10 +14,10 @@ import pytest
 
 import htm_core
 from htm_core import Changes, Group, HTMError, Jobs, Log, Memory, Settings, Tags
-from htm_core.aio import AsyncMemory
 from htm_core.base.filters.filters import KNOWN
 from htm_core.base.types import CollectionHit, CollectionItem, Timings
 from htm_core.collections.collection import Collection
+from htm_core.memory.aio import AsyncMemory
 from htm_core.working.memory import WorkingMemory
 from tests.docs.markdown import ROOT, blocks, sections
 

@@ -17,7 +17,7 @@ from htm_core.db.database import Database
 from htm_core.engine.groups import listener as listening
 from htm_core.engine.groups import store as groups
 from htm_core.engine.groups.group import leave_all
-from htm_core.runtime import process
+from htm_core.memory import process
 from htm_core.working import store
 from htm_core.working.working_sets import WorkingSet
 from tests.conftest import SETTINGS, Make

@@ -24,7 +24,7 @@ from psycopg.conninfo import make_conninfo
 from htm_core import Settings
 from htm_core.embedded.account import myself
 from htm_core.embedded.binaries import binaries
-from htm_core.runtime.process import runtime
+from htm_core.memory.process import runtime
 from tests.importers import peers, ruby_htm_peer
 
 RECORDED = Path(__file__).parent / "recorded"

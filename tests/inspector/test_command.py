@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import httpx
 
 from htm_core import Settings
-from htm_core.runtime.process import runtime
+from htm_core.memory.process import runtime
 
 
 @contextmanager

@@ -8,11 +8,11 @@ import time
 from collections.abc import Sequence
 
 from htm_core import Settings
+from htm_core.memory.open import model_handlers
+from htm_core.memory.process import runtime
 from htm_core.models.embedders import resolve
 from htm_core.models.propositioners import resolve_propositioner
 from htm_core.models.taggers import resolve_tagger
-from htm_core.runtime.open import model_handlers
-from htm_core.runtime.process import runtime
 from htm_core.writing import relations
 from tests.conftest import SETTINGS
 from tests.stand_ins import HashEmbedder

@@ -7,8 +7,8 @@ import threading
 
 from htm_core import Settings
 from htm_core.jobs import rate_limits
+from htm_core.memory.process import runtime
 from htm_core.models.embedders import resolve
-from htm_core.runtime.process import runtime
 from tests.conftest import SETTINGS
 from tests.stand_ins import HashEmbedder
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from htm_core import InvalidInput, Memory, Settings
-from htm_core.runtime.open import BY_MODELS
+from htm_core.memory.open import BY_MODELS
 from tests.cli.conftest import Htm, environment, htm, models  # noqa: F401 - fixtures
 from tests.conftest import SETTINGS, Make
 

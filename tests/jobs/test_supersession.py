@@ -16,7 +16,7 @@ from htm_core.change import supersession
 from htm_core.db import jobs
 from htm_core.db.database import Database
 from htm_core.jobs import handlers
-from htm_core.runtime.process import runtime
+from htm_core.memory.process import runtime
 from tests.conftest import SETTINGS, Make
 
 pytestmark = pytest.mark.usefixtures("real_embedder")  # the reader needs its files

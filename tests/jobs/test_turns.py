@@ -26,8 +26,8 @@ from htm_core.jobs import handlers
 from htm_core.jobs.claims import Pace
 from htm_core.jobs.turns import BULK_EVERY, Turns
 from htm_core.jobs.worker import FRESH_BATCH, Worker
+from htm_core.memory.process import Runtime, runtime
 from htm_core.models.embedders import resolve
-from htm_core.runtime.process import Runtime, runtime
 from htm_core.writing.write import FEW
 from tests.conftest import SETTINGS, Make, many
 from tests.jobs.backlog import add_backlog, insert_backlog

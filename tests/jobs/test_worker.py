@@ -62,7 +62,7 @@ def model() -> str:
 
 @pytest.fixture
 def idle_database(url: str | None) -> Database:
-    from htm_core.runtime.process import runtime
+    from htm_core.memory.process import runtime
 
     return runtime(url, IDLE).database
 

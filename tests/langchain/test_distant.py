@@ -21,7 +21,7 @@ from htm_core import Memory, Settings, shutdown
 from htm_core.db.address import Address
 from htm_core.integration import deadline, held
 from htm_core.integration.held import held_back
-from htm_core.runtime import process
+from htm_core.memory import process
 from htm_langchain import HTMMemoryMiddleware, with_memory
 from tests.conftest import Make
 from tests.langchain.models import scripted

@@ -22,7 +22,7 @@ from htm_core.client import Client
 from htm_core.db import tokens
 from htm_core.db.database import Database
 from htm_core.db.tokens import ApiToken
-from htm_core.runtime.process import runtime, threads
+from htm_core.memory.process import runtime, threads
 from htm_core.server.app import Application, Mounted
 from htm_core.server.mcp.mounted import mounted
 from htm_core.server.memories import Whose

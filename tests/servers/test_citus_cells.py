@@ -12,7 +12,7 @@ import pytest
 
 from htm_core import Cells, InvalidInput, Memory, Settings
 from htm_core.db.doctor import examine
-from htm_core.runtime.process import runtime
+from htm_core.memory.process import runtime
 from tests.servers import programs
 from tests.servers.authority import Certificate
 from tests.servers.citus_cluster import CitusCluster

@@ -11,7 +11,7 @@ import pytest
 
 from htm_core import Settings
 from htm_core.db.database import Database
-from htm_core.runtime.process import runtime
+from htm_core.memory.process import runtime
 from tests.conftest import SETTINGS
 
 

@@ -17,7 +17,7 @@ from htm_core import DatabaseUnavailable, InvalidInput, Memory, QueryTimeout, Sc
 from htm_core.db.database import Database
 from htm_core.db.database import database as database_of
 from htm_core.db.errors import redact
-from htm_core.runtime.process import runtime
+from htm_core.memory.process import runtime
 from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder
 

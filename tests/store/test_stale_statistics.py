@@ -16,7 +16,7 @@ import pytest
 
 from htm_core import Draft, Memory, Settings
 from htm_core.db.connection import Connection
-from htm_core.runtime.process import runtime
+from htm_core.memory.process import runtime
 from tests.conftest import SETTINGS
 from tests.stand_ins import HashEmbedder
 from tests.store.index_use import rows_read

@@ -19,7 +19,7 @@ import psycopg
 from htm_core import Memory, Settings, shutdown
 from htm_core.db.migration_script import script
 from htm_core.db.schema_files import RELEASE, schema_files
-from htm_core.runtime.process import runtime
+from htm_core.memory.process import runtime
 
 from .contents import Clock, answers, embedder, fill
 

@@ -18,7 +18,7 @@ from htm_core import Memory, SchemaOutdated, Settings
 from htm_core.db import installation, migrate
 from htm_core.db.schema_files import FunctionFile, Migration, SchemaFiles, schema_files
 from htm_core.db.schemas import EXTENSION_SCHEMA
-from htm_core.runtime.process import runtime
+from htm_core.memory.process import runtime
 from tests.conftest import SETTINGS
 from tests.store.test_migrations import catalogue
 from tests.upgrades.contents import answers

@@ -9,7 +9,7 @@ import inspect
 import pytest
 
 from htm_core import InvalidInput, Memory
-from htm_core.aio import AsyncMemory
+from htm_core.memory.aio import AsyncMemory
 
 
 def test_every_verb_can_be_awaited(memory: Memory) -> None:

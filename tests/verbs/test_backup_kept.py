@@ -17,7 +17,7 @@ from htm_core.db.database import Database
 from htm_core.db.owner_claims import EVERYBODY
 from htm_core.engine.groups.group import leave_all, list_groups
 from htm_core.forgetting import store_backup
-from htm_core.runtime import process
+from htm_core.memory import process
 from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder
 from tests.verbs.test_backup import elsewhere, filled, rows, told, written

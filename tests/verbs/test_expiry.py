@@ -14,7 +14,7 @@ import pytest
 from pydantic import ValidationError
 
 from htm_core import InvalidInput, Memory, NotFound, Settings
-from htm_core.runtime.process import runtime
+from htm_core.memory.process import runtime
 from htm_core.writing import forgetting
 from tests.conftest import SETTINGS
 

@@ -15,7 +15,7 @@ import pytest
 from htm_core import Memory, Settings, shutdown
 from htm_core.db import database as databases
 from htm_core.embedded import server
-from htm_core.runtime import process
+from htm_core.memory import process
 from htm_core.working import working_sets
 from tests.conftest import SETTINGS, Make
 

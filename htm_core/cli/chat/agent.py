@@ -23,7 +23,7 @@ from ...base.types import Eviction
 from ...integration.hit_metadata import KEY
 from ...integration.memory_block import split_blocks
 from ...integration.prompt_block import items_of
-from ...memory import Memory
+from ...memory.memory import Memory
 from ...text.fence import indented
 from .stand_in import ExtractiveChatModel
 

@@ -13,7 +13,7 @@ import typer
 
 from ...base.errors import InvalidInput
 from ...base.types import Eviction
-from ...memory import Memory
+from ...memory.memory import Memory
 from ..exit_codes import FAILED, print_error
 from ..json_output import print_json, to_json
 from ..memories import report_pending_vectors

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ...base.errors import Advice, HTMError, InvalidInput
-from ...memory import Memory
+from ...memory.memory import Memory
 from ...models.chat_models import explained
 from ...operations.short_ids import whole_id
 from .. import exit_codes

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from ...api.problems import Problem
-from ...memory import Memory
+from ...memory.memory import Memory
 from ..access import require
 from ..memories import Memories, Whose
 from .counting import Counting, Key, PageCount

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from ....base.types import SpanCounts, Stats
 from ....engine import read
-from ....memory import Memory
+from ....memory.memory import Memory
 from ..visit import Visit
 
 UNITS = ("day", "week", "month")

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from ....base.types import Window
 from ....integration.contents import MapPoint, MemoryMap, map_of
-from ....memory import Memory
+from ....memory.memory import Memory
 from ..rendering import short
 from ..visit import Visit
 

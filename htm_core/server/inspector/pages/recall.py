@@ -14,7 +14,7 @@ from ....base.settings import Signals
 from ....base.types import Hit, Mode, Recall, Scope
 from ....integration.overview import hits_block
 from ....integration.token_budget import token_counter
-from ....memory import Memory
+from ....memory.memory import Memory
 from ....text.tags import normalize_all
 from ...access import require
 from ..fields import Fields

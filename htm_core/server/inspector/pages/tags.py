@@ -8,7 +8,7 @@ from itertools import islice
 from starlette.responses import Response
 
 from ....base.types import TagRelated
-from ....memory import Memory
+from ....memory.memory import Memory
 from ....tags.tag_tree import TagTree
 from ..visit import Visit
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from ....api.problems import Problem
 from ....base.types import TenantSizes
 from ....engine import read
-from ....memory import Memory
+from ....memory.memory import Memory
 from ..visit import Visit
 
 ROWS = 100

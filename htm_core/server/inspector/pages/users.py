@@ -9,7 +9,7 @@ from starlette.responses import Response
 from ....base.identity import ANONYMOUS
 from ....base.types import UserSizes
 from ....engine import read
-from ....memory import Memory
+from ....memory.memory import Memory
 from ...access import require
 from ..visit import Visit
 

@@ -10,17 +10,17 @@ from datetime import datetime
 
 from pydantic import SecretStr
 
-from .base import time_limit, validation
-from .base.errors import InvalidInput, NotFound
-from .base.settings import Settings
-from .db.cluster import cell_directory as directory
-from .db.cluster import tenant_moves
-from .db.cluster.cell_directory import CellRow
-from .db.cluster.splitting import plan_split
-from .db.cluster.tenant_locations import HOME
-from .db.cluster.tenant_moves import MoveReport
-from .db.database import Database
-from .runtime.process import runtime
+from ..base import time_limit, validation
+from ..base.errors import InvalidInput, NotFound
+from ..base.settings import Settings
+from ..db.cluster import cell_directory as directory
+from ..db.cluster import tenant_moves
+from ..db.cluster.cell_directory import CellRow
+from ..db.cluster.splitting import plan_split
+from ..db.cluster.tenant_locations import HOME
+from ..db.cluster.tenant_moves import MoveReport
+from ..db.database import Database
+from .process import runtime
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,25}")
 

@@ -8,19 +8,19 @@ import functools
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
-from .base import time_limit
-from .base.errors import DeadlineExceeded
-from .base.types import CollectionKind, EmbedderLike, GroupRole
-from .change.changes import Changes
-from .collections.collection import Collection
-from .db.verbs import bounded
-from .engine.groups.group import Group
-from .engine.log import Log
-from .forgetting.backup import Backup
-from .jobs.jobs import Jobs
+from ..base import time_limit
+from ..base.errors import DeadlineExceeded
+from ..base.types import CollectionKind, EmbedderLike, GroupRole
+from ..change.changes import Changes
+from ..collections.collection import Collection
+from ..db.verbs import bounded
+from ..engine.groups.group import Group
+from ..engine.log import Log
+from ..forgetting.backup import Backup
+from ..jobs.jobs import Jobs
+from ..tags.tags import Tags
 from .memory import Memory
-from .runtime.process import Threads
-from .tags.tags import Tags
+from .process import Threads
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")

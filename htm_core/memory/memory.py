@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import SecretStr
 
-from .base import validation
-from .base.errors import InvalidInput
-from .base.handle import Handle
-from .base.settings import Settings
-from .base.types import (
+from ..base import validation
+from ..base.errors import InvalidInput
+from ..base.handle import Handle
+from ..base.settings import Settings
+from ..base.types import (
     AuditEntry,
     AuditReport,
     CollectionKind,
@@ -60,34 +60,34 @@ from .base.types import (
     TimeframeLike,
     Tokenizer,
 )
-from .change import tidy
-from .change.changes import Changes
-from .db.verbs import bounded, verbs
-from .engine import read
-from .engine.engine import Clock, utc_now
-from .engine.groups.group import Group, join_group
-from .engine.log import Log
-from .files import files
-from .files.files import File, Loaded, Progress
-from .forgetting import audit as audit_module
-from .forgetting import forget as forget_module
-from .forgetting import revise as revise_module
-from .forgetting.backup import Backup
-from .jobs.flush import flush
-from .jobs.jobs import Jobs
-from .recall import recall as recall_module
-from .runtime import process
-from .runtime.open import Options, opened
-from .tags import relations
-from .tags.tags import Tags
-from .text.redaction.redactor import Redactor, RedactorLike
-from .working.context import assemble
-from .working.eviction_policies import Policy
-from .working.memory import WorkingMemory
+from ..change import tidy
+from ..change.changes import Changes
+from ..db.verbs import bounded, verbs
+from ..engine import read
+from ..engine.engine import Clock, utc_now
+from ..engine.groups.group import Group, join_group
+from ..engine.log import Log
+from ..files import files
+from ..files.files import File, Loaded, Progress
+from ..forgetting import audit as audit_module
+from ..forgetting import forget as forget_module
+from ..forgetting import revise as revise_module
+from ..forgetting.backup import Backup
+from ..jobs.flush import flush
+from ..jobs.jobs import Jobs
+from ..recall import recall as recall_module
+from ..tags import relations
+from ..tags.tags import Tags
+from ..text.redaction.redactor import Redactor, RedactorLike
+from ..working.context import assemble
+from ..working.eviction_policies import Policy
+from ..working.memory import WorkingMemory
+from . import process
+from .open import Options, opened
 
 if TYPE_CHECKING:
+    from ..collections.collection import Collection
     from .aio import AsyncMemory
-    from .collections.collection import Collection
 
 
 @verbs(besides=("of", "log", "collection"))
@@ -340,7 +340,7 @@ class Memory(Handle):
         `dim` is the dimension that you expect, `embedder` another one than the memory's. A `kind` other than "documents" is
         what an adapter stores for itself, under names that no collection of documents can have.
         """
-        from .collections.collection import open_collection  # most memories never need it
+        from ..collections.collection import open_collection  # most memories never need it
 
         return open_collection(self._engine, name, dim=dim, embedder=embedder, kind=kind)
 

@@ -1,0 +1,1 @@
+"""The public class `Memory`, its awaited twin, and the opening of one."""
