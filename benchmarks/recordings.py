@@ -29,8 +29,8 @@ from benchmarks.retrieval import home
 from benchmarks.retrieval_sets import Case
 from benchmarks.retrieval_systems import drafts
 from htm_core import Memory, Recall, Settings, shutdown
-from htm_core.integration.overview import hits_block
 from htm_core.palace import Enforcer, Palace
+from htm_core.prompt.overview import hits_block
 
 QUESTIONS = 20  # of each conversation
 DIALOGUES = 2

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from htm_core.rules.evaluation import CUTS as CUTS
-from htm_core.rules.evaluation import Ranking
-from htm_core.rules.evaluation import measured as measured
+from htm_core.prompt.evaluation import CUTS as CUTS
+from htm_core.prompt.evaluation import Ranking
+from htm_core.prompt.evaluation import measured as measured
 
 RESAMPLES = 1_000
 

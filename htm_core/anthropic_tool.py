@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from .base.errors import HTMError
-from .integration import tool_replies
-from .integration.memory_files import FileRefused, FileVersion, MemoryFiles
-from .integration.scope import check_memory
 from .memory.memory import Memory
+from .prompt import tool_replies
+from .prompt.memory_files import FileRefused, FileVersion, MemoryFiles
+from .prompt.scope import check_memory
 
 try:
     from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError

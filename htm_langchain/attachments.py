@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from langchain_core.messages import BaseMessage
 
-from htm_core.integration.attachments import FileBlock, files_in
+from htm_core.prompt.attachments import FileBlock, files_in
 
 
 def files_of(message: BaseMessage) -> Iterator[FileBlock]:

@@ -10,9 +10,9 @@ from langchain_core.stores import BaseStore
 from pydantic import SecretStr
 
 from htm_core import CollectionItem, InvalidInput, Memory
-from htm_core.integration import payloads
-from htm_core.integration.payloads import Place
-from htm_core.integration.scope import as_secret, check_alone
+from htm_core.prompt import payloads
+from htm_core.prompt.payloads import Place
+from htm_core.prompt.scope import as_secret, check_alone
 
 # The collection that all byte stores of a tenant share. No vector store can open a collection of this kind.
 COLLECTION: Final = "bytes"

@@ -14,11 +14,11 @@ from langchain_core.runnables.base import coerce_to_runnable
 from langchain_core.runnables.utils import ConfigurableFieldSpec
 
 from htm_core import InvalidInput, Memory, is_anonymous
-from htm_core.integration.choices import check_choices
-from htm_core.integration.keep import Keep, check_keep
-from htm_core.integration.memory_block import Inject, check_inject
-from htm_core.integration.origin import check_min_trust
-from htm_core.integration.scope import check_memory, memory_for
+from htm_core.prompt.choices import check_choices
+from htm_core.prompt.keep import Keep, check_keep
+from htm_core.prompt.memory_block import Inject, check_inject
+from htm_core.prompt.origin import check_min_trust
+from htm_core.prompt.scope import check_memory, memory_for
 
 from .answers import Answer
 from .breakpoints import with_breakpoint

@@ -15,13 +15,13 @@ from langchain_core.documents import Document
 from langchain_core.messages import AnyMessage, BaseMessage, ToolMessage
 
 from htm_core import Draft, InvalidInput, Log, Memory, Mention
-from htm_core.integration.deadline import TIMEOUT, Deadline, locked
-from htm_core.integration.held import held_back
-from htm_core.integration.keep import keep_draft
-from htm_core.integration.messages import stored_message, stored_payload
-from htm_core.integration.profile_block import KnownProfile
-from htm_core.integration.prompt_block import new_token
-from htm_core.integration.resent import Line, Recognised, recognise
+from htm_core.prompt.deadline import TIMEOUT, Deadline, locked
+from htm_core.prompt.held import held_back
+from htm_core.prompt.keep import keep_draft
+from htm_core.prompt.messages import stored_message, stored_payload
+from htm_core.prompt.profile_block import KnownProfile
+from htm_core.prompt.prompt_block import new_token
+from htm_core.prompt.resent import Line, Recognised, recognise
 
 from .answers import INTERRUPTED
 from .messages import (
@@ -95,7 +95,7 @@ class Conversation:
         run: What stands for the run in which the turn began.
         has_warned: Whether the log says already that this turn's messages could not be kept at once.
         deadline: The time that memory has left in this turn.
-        keep: Which messages recall may find, as `htm_core.integration.keep.check_keep` has it; by default all.
+        keep: Which messages recall may find, as `htm_core.prompt.keep.check_keep` has it; by default all.
         by_agent: Whether another agent speaks where a user does elsewhere, so that these are not a user's words.
         profile: What is known of the user from other conversations, as it was when this one began here.
         forgotten: The ids of what the agent itself has forgotten.

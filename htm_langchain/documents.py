@@ -1,13 +1,13 @@
-"""The document of an item of a collection. `htm_core.integration.documents` makes the item."""
+"""The document of an item of a collection. `htm_core.prompt.documents` makes the item."""
 
 from __future__ import annotations
 
 from langchain_core.documents import Document
 
 from htm_core import CollectionItem
-from htm_core.integration.documents import FORMAT
-from htm_core.integration.exact_json import decode_value
-from htm_core.integration.messages import read_payload
+from htm_core.prompt.documents import FORMAT
+from htm_core.prompt.exact_json import decode_value
+from htm_core.prompt.messages import read_payload
 
 
 def document_of(item: CollectionItem) -> Document:

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from langchain_core.documents import Document
 
 from htm_core import Draft, InvalidInput
-from htm_core.integration.documents import jsonb_metadata
-from htm_core.integration.messages import storable, storable_name
-from htm_core.integration.origin import document_source
+from htm_core.prompt.documents import jsonb_metadata
+from htm_core.prompt.messages import storable, storable_name
+from htm_core.prompt.origin import document_source
 
 
 def document_drafts(documents: Iterable[Document]) -> list[Draft]:

@@ -7,7 +7,7 @@ from typing import Any, Self, cast
 from langchain_core.embeddings import Embeddings
 
 from htm_core import Memory
-from htm_core.integration.scope import check_memory
+from htm_core.prompt.scope import check_memory
 
 
 class HTMEmbeddings(Embeddings):

@@ -13,9 +13,9 @@ from langchain.agents.middleware import ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, AnyMessage
 
 from htm_core import Memory, Ungrounded
-from htm_core.integration.deadline import MemorySkipped, Step, consulting
-from htm_core.integration.origin import is_of_palace
 from htm_core.palace import GROUNDING_KEY, Consulted, Enforce, checked_enforce
+from htm_core.prompt.deadline import MemorySkipped, Step, consulting
+from htm_core.prompt.origin import is_of_palace
 
 from .conversation import TurnContext
 from .injection import append_to_system

@@ -10,13 +10,13 @@ from datetime import date, datetime
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
 
-from htm_core.integration.attachments import stands_in
-from htm_core.integration.hit_metadata import KEY
-from htm_core.integration.memory_block import UNDERSTOOD, Inject, memory_block, today_line, today_of
-from htm_core.integration.origin import Origin
-from htm_core.integration.overview import recalled_block
-from htm_core.integration.profile_block import profile_block
-from htm_core.integration.prompt_block import Passage, day_of, label_of, note_of, said_often, short_day, undated
+from htm_core.prompt.attachments import stands_in
+from htm_core.prompt.hit_metadata import KEY
+from htm_core.prompt.memory_block import UNDERSTOOD, Inject, memory_block, today_line, today_of
+from htm_core.prompt.origin import Origin
+from htm_core.prompt.overview import recalled_block
+from htm_core.prompt.profile_block import profile_block
+from htm_core.prompt.prompt_block import Passage, day_of, label_of, note_of, said_often, short_day, undated
 
 from .attachments import files_of
 from .conversation import Conversation, TurnContext
@@ -129,7 +129,7 @@ def recalled_text(
 ) -> str:
     """A block with the best `limit` of what was recalled and is not `shown` anyway, in at most `room` tokens.
 
-    Empty when nothing is left. `token` is that of the turn's fence. See `htm_core.integration.overview.recalled_block`.
+    Empty when nothing is left. `token` is that of the turn's fence. See `htm_core.prompt.overview.recalled_block`.
     """
     first = documents[0].metadata[KEY] if documents else {}
     return recalled_block(

@@ -19,10 +19,11 @@ from langchain_core.messages import (
 )
 
 from htm_core import Draft, Mention
-from htm_core.integration import exact_json
-from htm_core.integration.attachments import files_said
-from htm_core.integration.memory_block import without_blocks
-from htm_core.integration.messages import (
+from htm_core.palace import GROUNDING_KEY
+from htm_core.prompt import exact_json
+from htm_core.prompt.attachments import files_said
+from htm_core.prompt.memory_block import without_blocks
+from htm_core.prompt.messages import (
     LANGCHAIN_MESSAGE,
     NOT_KEPT,
     is_thought,
@@ -34,8 +35,7 @@ from htm_core.integration.messages import (
     without_thoughts,
     write_payload,
 )
-from htm_core.integration.origin import EXTERNAL, quoted
-from htm_core.palace import GROUNDING_KEY
+from htm_core.prompt.origin import EXTERNAL, quoted
 
 from .attachments import files_of
 

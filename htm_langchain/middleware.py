@@ -23,13 +23,13 @@ from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 
 from htm_core import InvalidInput, Memory, Scope
-from htm_core.integration.choices import Choices, check_choices
-from htm_core.integration.deadline import MemorySkipped
-from htm_core.integration.keep import Keep, check_keep
-from htm_core.integration.memory_block import Inject, check_inject
-from htm_core.integration.origin import check_min_trust
-from htm_core.integration.scope import check_memory, memory_for
 from htm_core.palace import Consulted
+from htm_core.prompt.choices import Choices, check_choices
+from htm_core.prompt.deadline import MemorySkipped
+from htm_core.prompt.keep import Keep, check_keep
+from htm_core.prompt.memory_block import Inject, check_inject
+from htm_core.prompt.origin import check_min_trust
+from htm_core.prompt.scope import check_memory, memory_for
 
 from .answers import held_parts
 from .conversation import Conversation, Conversations, Extent, Key, first_of_turn, is_one_turn

@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableLambda
 
 from htm_core import DatabaseUnavailable, DimensionMismatch, SchemaOutdated
-from htm_core.integration.deadline import MemorySkipped
+from htm_core.prompt.deadline import MemorySkipped
 
 from .conversation import Conversation, Extent
 

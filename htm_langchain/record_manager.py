@@ -10,8 +10,8 @@ from langchain_core.indexing import RecordManager
 from pydantic import SecretStr
 
 from htm_core import CollectionItem, InvalidInput, Memory
-from htm_core.integration import payloads
-from htm_core.integration.scope import as_secret, check_alone
+from htm_core.prompt import payloads
+from htm_core.prompt.scope import as_secret, check_alone
 
 # The collection that all record managers of a tenant share. No vector store can open a collection of this kind.
 COLLECTION: Final = "records"

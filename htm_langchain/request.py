@@ -9,8 +9,8 @@ from langchain.agents.middleware import ModelRequest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage
 
-from htm_core.integration.memory_block import Inject
-from htm_core.integration.profile_block import SHARE as PROFILE_PART
+from htm_core.prompt.memory_block import Inject
+from htm_core.prompt.profile_block import SHARE as PROFILE_PART
 
 from .breakpoints import with_breakpoint
 from .conversation import Conversation, TurnContext

@@ -16,15 +16,15 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import ConfigDict, Field
 
 from htm_core import Memory, Recall, Scope
-from htm_core.integration.choices import LARGEST_LIMIT, Choices
-from htm_core.integration.deadline import Deadline, MemorySkipped
-from htm_core.integration.follow_ups import SENT_AT_ONCE, SaidBefore, asks_further, in_full
-from htm_core.integration.messages import storable_name
-from htm_core.integration.origin import trusted
-from htm_core.integration.overview import recall_or_overview
-from htm_core.integration.profile_block import forgettings, is_shown_with
-from htm_core.integration.prompt_block import EXTRA_HITS
-from htm_core.integration.scope import scope_of
+from htm_core.prompt.choices import LARGEST_LIMIT, Choices
+from htm_core.prompt.deadline import Deadline, MemorySkipped
+from htm_core.prompt.follow_ups import SENT_AT_ONCE, SaidBefore, asks_further, in_full
+from htm_core.prompt.messages import storable_name
+from htm_core.prompt.origin import trusted
+from htm_core.prompt.overview import recall_or_overview
+from htm_core.prompt.profile_block import forgettings, is_shown_with
+from htm_core.prompt.prompt_block import EXTRA_HITS
+from htm_core.prompt.scope import scope_of
 
 from .conversation import Conversation, TurnContext
 from .messages import is_from_person, words_of

@@ -14,17 +14,17 @@ from langchain_core.runnables import RunnableConfig, ensure_config
 from pydantic import ConfigDict, Field, model_validator
 
 from htm_core import Hit, Memory, Recall
-from htm_core.integration.choices import LARGEST_LIMIT, NAMES, Choices, check_choices
-from htm_core.integration.hit_metadata import KEY, hit_metadata
-from htm_core.integration.option_names import check_known
-from htm_core.integration.overview import Overview
+from htm_core.prompt.choices import LARGEST_LIMIT, NAMES, Choices, check_choices
+from htm_core.prompt.hit_metadata import KEY, hit_metadata
+from htm_core.prompt.option_names import check_known
+from htm_core.prompt.overview import Overview
 
 from .embedder import HTMEmbeddings
 from .options import check_tenant, one_name
 from .scope import chosen, memory_of, run_of
 
 # What else an option is called: in the constructor, where `tags` are LangChain's own, and in a call.
-# Beside what is known of a hit: what an overview's messages are (see `htm_core.integration.overview`).
+# Beside what is known of a hit: what an overview's messages are (see `htm_core.prompt.overview`).
 OVERVIEW = "overview"
 _FIELDS = {"limit": "k"}
 _ARGUMENTS = {"k": "limit", "tagged": "tags"}

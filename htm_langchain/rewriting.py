@@ -12,9 +12,9 @@ from langchain_core.documents import Document
 from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableLambda
 
-from htm_core.integration.deadline import awithin, within
-from htm_core.integration.follow_ups import fused
-from htm_core.integration.hit_metadata import KEY
+from htm_core.prompt.deadline import awithin, within
+from htm_core.prompt.follow_ups import fused
+from htm_core.prompt.hit_metadata import KEY
 
 from .retriever import OVERVIEW
 

@@ -19,9 +19,9 @@ from typing import Any, cast
 from langchain_core.runnables import RunnableConfig
 
 from htm_core import InvalidInput, Memory, is_anonymous
-from htm_core.integration.choices import NAMES, Choices
-from htm_core.integration.messages import normal_form
-from htm_core.integration.scope import known_timezone, memory_for
+from htm_core.prompt.choices import NAMES, Choices
+from htm_core.prompt.messages import normal_form
+from htm_core.prompt.scope import known_timezone, memory_for
 
 _log = logging.getLogger("htm.langchain")
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
-from htm_core.integration.messages import is_thought, without_thought_fields, without_thoughts
+from htm_core.prompt.messages import is_thought, without_thought_fields, without_thoughts
 
 from .messages import is_from_person, without_quotes
 

@@ -13,7 +13,7 @@ from langchain_core.language_models import BaseChatModel, BaseLanguageModel
 from langchain_core.messages import BaseMessage, SystemMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from htm_core.integration.token_budget import IMAGE_TOKENS, LOW_DETAIL_TOKENS, default_tokens
+from htm_core.prompt.token_budget import IMAGE_TOKENS, LOW_DETAIL_TOKENS, default_tokens
 
 from .messages import SOURCE
 

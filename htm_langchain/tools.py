@@ -17,11 +17,11 @@ from langchain_core.tools import BaseTool, InjectedToolArg, StructuredTool, Tool
 from pydantic import BaseModel, Field
 
 from htm_core import HTMError, Memory, Scope
-from htm_core.integration import tool_replies
-from htm_core.integration.choices import check_choices
-from htm_core.integration.origin import check_min_trust, trusted
-from htm_core.integration.overview import recall_or_overview
-from htm_core.integration.scope import check_memory, scope_of
+from htm_core.prompt import tool_replies
+from htm_core.prompt.choices import check_choices
+from htm_core.prompt.origin import check_min_trust, trusted
+from htm_core.prompt.overview import recall_or_overview
+from htm_core.prompt.scope import check_memory, scope_of
 
 from .options import SCOPES, check_choice, check_name_source, check_score, check_tenant
 from .retriever import documents

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from htm_core import Collection, CollectionHit, InvalidInput, Mode, ModelError
-from htm_core.integration.mmr import cosines, mmr
-from htm_core.integration.option_names import check_known
+from htm_core.prompt.mmr import cosines, mmr
+from htm_core.prompt.option_names import check_known
 
 from .options import check_choice
 
@@ -47,7 +47,7 @@ def find_by_vector(items: Collection, vector: Sequence[float], k: int, options: 
 def find_diverse(
     items: Collection, query: str, k: int, *, fetch_k: int, lambda_mult: float, options: Options
 ) -> list[CollectionHit]:
-    """Of the best `fetch_k` hits of a query, `k` that are relevant and unlike each other (`htm_core.integration.mmr`)."""
+    """Of the best `fetch_k` hits of a query, `k` that are relevant and unlike each other (`htm_core.prompt.mmr`)."""
     check_options(options, OPTIONS)
     _check_fetch_k(fetch_k)
     if not _words(query):

@@ -13,9 +13,9 @@ from langchain_core.vectorstores import VectorStore
 from pydantic import SecretStr
 
 from htm_core import Collection, CollectionHit, CollectionItem, InvalidInput, Memory
-from htm_core.integration.documents import item_of
-from htm_core.integration.option_names import check_known
-from htm_core.integration.scope import as_secret, check_alone, warn_of_user
+from htm_core.prompt.documents import item_of
+from htm_core.prompt.option_names import check_known
+from htm_core.prompt.scope import as_secret, check_alone, warn_of_user
 
 from .documents import document_of
 from .embedder import HTMEmbeddings

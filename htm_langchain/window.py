@@ -19,8 +19,8 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from htm_core.integration.shorten import Parts, Shortener, texts_within, with_texts_within
-from htm_core.integration.window import MessageGroup, group_tool_calls, largest, stable_window
+from htm_core.prompt.shorten import Parts, Shortener, texts_within, with_texts_within
+from htm_core.prompt.window import MessageGroup, group_tool_calls, largest, stable_window
 
 from .messages import is_from_person, leading_system
 from .thoughts import without_earlier_thoughts

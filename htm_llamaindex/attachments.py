@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from llama_index.core.base.llms.types import ChatMessage, DocumentBlock
 
 from htm_core import Mention
-from htm_core.integration.attachments import UNNAMED, FileBlock
+from htm_core.prompt.attachments import UNNAMED, FileBlock
 
 
 def files_of(message: ChatMessage) -> Iterator[FileBlock]:

@@ -15,14 +15,14 @@ from llama_index.core.utils import get_tokenizer
 from pydantic import Field, PrivateAttr, SecretStr, field_serializer
 
 from htm_core import Draft, HTMError, InvalidInput, Memory
-from htm_core.integration.attachments import named, without_shown_files
-from htm_core.integration.choices import TimeframeLike, check_choices
-from htm_core.integration.follow_ups import in_full
-from htm_core.integration.keep import Keep
-from htm_core.integration.memory_block import memory_block, today_line, today_of
-from htm_core.integration.origin import check_min_trust
-from htm_core.integration.prompt_block import drop_last_items, new_token
-from htm_core.integration.scope import as_secret, check_alone, check_user, chosen_timezone
+from htm_core.prompt.attachments import named, without_shown_files
+from htm_core.prompt.choices import TimeframeLike, check_choices
+from htm_core.prompt.follow_ups import in_full
+from htm_core.prompt.keep import Keep
+from htm_core.prompt.memory_block import memory_block, today_line, today_of
+from htm_core.prompt.origin import check_min_trust
+from htm_core.prompt.prompt_block import drop_last_items, new_token
+from htm_core.prompt.scope import as_secret, check_alone, check_user, chosen_timezone
 
 from . import handles, keep_rules
 from .attachments import files_of

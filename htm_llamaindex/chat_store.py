@@ -13,8 +13,8 @@ from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, Messag
 from pydantic import Field, PrivateAttr, SecretStr, field_serializer
 
 from htm_core import Log, Memory, Mention
-from htm_core.integration.keep import Keep
-from htm_core.integration.scope import as_secret, check_alone, check_user
+from htm_core.prompt.keep import Keep
+from htm_core.prompt.scope import as_secret, check_alone, check_user
 
 from . import handles, keep_rules
 from .log import TurnLog, drafts_of, drafts_with_known_ids, retold_of

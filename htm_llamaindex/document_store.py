@@ -13,9 +13,9 @@ from llama_index.core.storage.docstore.utils import doc_to_json, json_to_doc
 from pydantic import SecretStr
 
 from htm_core import CollectionItem, InvalidInput, Memory
-from htm_core.integration import payloads
-from htm_core.integration.exact_json import decode_value
-from htm_core.integration.payloads import Place
+from htm_core.prompt import payloads
+from htm_core.prompt.exact_json import decode_value
+from htm_core.prompt.payloads import Place
 
 from .stored import Stored, exact, value_of
 

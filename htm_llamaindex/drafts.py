@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore
 
 from htm_core import Draft, InvalidInput
-from htm_core.integration.messages import storable, storable_name
-from htm_core.integration.origin import document_source
+from htm_core.prompt.messages import storable, storable_name
+from htm_core.prompt.origin import document_source
 
 from .nodes import filterable
 

@@ -9,7 +9,7 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from pydantic import PrivateAttr
 
 from htm_core import Memory
-from htm_core.integration.scope import check_memory
+from htm_core.prompt.scope import check_memory
 
 
 class HTMEmbedding(BaseEmbedding):

@@ -12,9 +12,9 @@ from weakref import WeakValueDictionary
 from llama_index.core.base.llms.types import MessageRole
 
 from htm_core import Draft, InvalidInput, Memory, Mention
-from htm_core.integration.prompt_block import Fence
-from htm_core.integration.shorten import cut_middle
 from htm_core.palace import GROUNDING_KEY, Consulted
+from htm_core.prompt.prompt_block import Fence
+from htm_core.prompt.shorten import cut_middle
 
 from .window import OVERHEAD, CountTokens
 

@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 from pydantic import SecretStr
 
 from htm_core import InvalidInput, Memory
-from htm_core.integration.scope import private_place
+from htm_core.prompt.scope import private_place
 
 _lock = threading.Lock()
 _memories: WeakValueDictionary[str, Memory] = WeakValueDictionary()

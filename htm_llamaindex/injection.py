@@ -7,8 +7,8 @@ from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, ContentBlock, MessageRole, TextBlock
 
-from htm_core.integration.memory_block import UNDERSTOOD, Inject, without_blocks
 from htm_core.palace import GROUNDING_KEY
+from htm_core.prompt.memory_block import UNDERSTOOD, Inject, without_blocks
 
 from .window import ASSISTANT, SYSTEM, calls_of
 

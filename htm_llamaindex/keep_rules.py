@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, PlainSerializer
 
 from htm_core import InvalidInput
-from htm_core.integration.keep import check_keep
+from htm_core.prompt.keep import check_keep
 
 from .messages import Kept
 

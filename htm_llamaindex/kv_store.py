@@ -10,8 +10,8 @@ from llama_index.core.storage.kvstore.types import DEFAULT_COLLECTION, BaseKVSto
 from pydantic import SecretStr
 
 from htm_core import InvalidInput, Memory
-from htm_core.integration import payloads
-from htm_core.integration.payloads import Place
+from htm_core.prompt import payloads
+from htm_core.prompt.payloads import Place
 
 from .stored import Stored, value_of
 

@@ -18,8 +18,8 @@ from llama_index_instrumentation import get_dispatcher
 from llama_index_instrumentation.base.event import BaseEvent
 
 from htm_core import DatabaseUnavailable, Draft, HTMError, Log, Memory, Mention
-from htm_core.integration.deadline import PAUSE, Deadline, MemorySkipped, Step
-from htm_core.integration.messages import stored_message, stored_payload
+from htm_core.prompt.deadline import PAUSE, Deadline, MemorySkipped, Step
+from htm_core.prompt.messages import stored_message, stored_payload
 
 from .messages import Kept, decode, draft_of, encode, message_of, name_of
 from .window import RESULTS, calls_of

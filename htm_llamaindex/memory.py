@@ -16,18 +16,18 @@ from llama_index.core.utils import get_tokenizer
 from pydantic import Field, PrivateAttr, SecretStr, field_serializer, field_validator
 
 from htm_core import Draft, HTMError, InvalidInput, Memory, ProfileLine, Recall, Ungrounded
-from htm_core.integration.choices import NAMES, Choices, TimeframeLike, check_choices
-from htm_core.integration.deadline import MemorySkipped, consulting
-from htm_core.integration.follow_ups import SaidBefore, in_full
-from htm_core.integration.keep import Keep
-from htm_core.integration.memory_block import Inject, check_inject
-from htm_core.integration.option_names import check_known, with_arguments_of
-from htm_core.integration.origin import check_min_trust, outside_palace
-from htm_core.integration.profile_block import SHARE as PROFILE_PART
-from htm_core.integration.profile_block import KnownProfile, forgettings, is_shown_with
-from htm_core.integration.prompt_block import new_token
-from htm_core.integration.scope import as_secret, check_alone, check_session, check_user, chosen_timezone
 from htm_core.palace import WAKE, Consulted, Enforce, checked_enforce
+from htm_core.prompt.choices import NAMES, Choices, TimeframeLike, check_choices
+from htm_core.prompt.deadline import MemorySkipped, consulting
+from htm_core.prompt.follow_ups import SaidBefore, in_full
+from htm_core.prompt.keep import Keep
+from htm_core.prompt.memory_block import Inject, check_inject
+from htm_core.prompt.option_names import check_known, with_arguments_of
+from htm_core.prompt.origin import check_min_trust, outside_palace
+from htm_core.prompt.profile_block import SHARE as PROFILE_PART
+from htm_core.prompt.profile_block import KnownProfile, forgettings, is_shown_with
+from htm_core.prompt.prompt_block import new_token
+from htm_core.prompt.scope import as_secret, check_alone, check_session, check_user, chosen_timezone
 
 from . import grounding as evidence
 from . import handles, keep_rules

@@ -11,11 +11,11 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 from pydantic import BaseModel
 
 from htm_core import Draft, Mention
-from htm_core.integration import exact_json
-from htm_core.integration.attachments import files_said
-from htm_core.integration.follow_ups import SaidBefore, asks_further
-from htm_core.integration.keep import keep_draft
-from htm_core.integration.messages import (
+from htm_core.prompt import exact_json
+from htm_core.prompt.attachments import files_said
+from htm_core.prompt.follow_ups import SaidBefore, asks_further
+from htm_core.prompt.keep import keep_draft
+from htm_core.prompt.messages import (
     LLAMAINDEX_MESSAGE,
     NOT_KEPT,
     quotes_memories,
@@ -27,7 +27,7 @@ from htm_core.integration.messages import (
     without_thoughts,
     write_payload,
 )
-from htm_core.integration.origin import EXTERNAL, quoted
+from htm_core.prompt.origin import EXTERNAL, quoted
 
 from .attachments import files_of
 
@@ -107,7 +107,7 @@ def draft_of(message: ChatMessage, *, id: str, keep: Kept | None = None) -> Draf
 
     Where it comes from is its role's, whatever its name and its other arguments say; a ReAct agent's reasoning quotes what tools
     have answered, so it is a tool's. Who said it is `additional_kwargs["name"]`. `keep` says whether recall may find it (see
-    `htm_core.integration.keep`); what LlamaIndex says of a hand-off it never finds.
+    `htm_core.prompt.keep`); what LlamaIndex says of a hand-off it never finds.
     """
     role, words = _ROLES.get(message.role), words_of(message)
     draft = Draft(

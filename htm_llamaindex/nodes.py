@@ -19,8 +19,8 @@ from llama_index.core.schema import (
 from llama_index.core.vector_stores.utils import node_to_metadata_dict
 
 from htm_core import CollectionItem
-from htm_core.integration.exact_json import decode_value, encode_value, jsonb_number
-from htm_core.integration.messages import legible, storable
+from htm_core.prompt.exact_json import decode_value, encode_value, jsonb_number
+from htm_core.prompt.messages import legible, storable
 
 _CLASSES: dict[str, type[BaseNode]] = {
     each.class_name(): each for each in (Document, ImageDocument, ImageNode, IndexNode, Node, TextNode)

@@ -7,9 +7,9 @@ from itertools import takewhile
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
 from htm_core import Mention
-from htm_core.integration.follow_ups import SENT_AT_ONCE, SaidBefore
-from htm_core.integration.memory_block import without_blocks
-from htm_core.integration.messages import searchable
+from htm_core.prompt.follow_ups import SENT_AT_ONCE, SaidBefore
+from htm_core.prompt.memory_block import without_blocks
+from htm_core.prompt.messages import searchable
 
 from .log import Entries
 from .messages import message_of, name_of, words_of

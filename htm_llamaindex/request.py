@@ -9,9 +9,9 @@ from typing import Any
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
 from htm_core import Memory, ProfileLine, Recall
-from htm_core.integration.attachments import without_shown_files
-from htm_core.integration.memory_block import memory_block, today_line, today_of
-from htm_core.integration.profile_block import profile_block
+from htm_core.prompt.attachments import without_shown_files
+from htm_core.prompt.memory_block import memory_block, today_line, today_of
+from htm_core.prompt.profile_block import profile_block
 
 from .attachments import with_shown_files
 from .injection import with_blocks

@@ -12,13 +12,13 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.vector_stores.types import MetadataFilters
 
 from htm_core import Hit, HTMError, InvalidInput, Memory, Mode, Recall, Scope, Source
-from htm_core.integration.choices import Choices, TimeframeLike, check_choices
-from htm_core.integration.follow_ups import SaidBefore
-from htm_core.integration.hit_metadata import KEY, hit_metadata
-from htm_core.integration.origin import trusted
-from htm_core.integration.overview import Overview, recall_or_overview, recalled_block
-from htm_core.integration.prompt_block import EXTRA_HITS, note_of, passage_of
-from htm_core.integration.scope import check_memory, check_user, scope_of
+from htm_core.prompt.choices import Choices, TimeframeLike, check_choices
+from htm_core.prompt.follow_ups import SaidBefore
+from htm_core.prompt.hit_metadata import KEY, hit_metadata
+from htm_core.prompt.origin import trusted
+from htm_core.prompt.overview import Overview, recall_or_overview, recalled_block
+from htm_core.prompt.prompt_block import EXTRA_HITS, note_of, passage_of
+from htm_core.prompt.scope import check_memory, check_user, scope_of
 
 from .filters import where_of
 from .log import tell_degraded
@@ -184,7 +184,7 @@ def recall_for_prompt(
 
     `run` does the recall in the time that a turn has. `rewrite` makes the query of the question. `speaker` is who asks, where
     several people speak, and `before` what was said before it, for a question that does not say itself what it is about
-    (see `htm_core.integration.overview.recall_or_overview`); a query of `rewrite` is taken as it is. It never raises: a failure
+    (see `htm_core.prompt.overview.recall_or_overview`); a query of `rewrite` is taken as it is. It never raises: a failure
     is told, with `without` to say what the model is shown instead.
     """
     query = rewritten(question, rewrite)
@@ -234,7 +234,7 @@ def recalled_text(
     room: int,
     count_tokens: CountTokens,
 ) -> str:
-    """A block of what was recalled (see `htm_core.integration.overview.recalled_block`); empty when nothing is left."""
+    """A block of what was recalled (see `htm_core.prompt.overview.recalled_block`); empty when nothing is left."""
     return recalled_block(
         [(passage_of(hit, today=today), hit.score) for hit in result],
         question=question,

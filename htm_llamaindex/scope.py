@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from htm_core import Memory, is_anonymous
-from htm_core.integration import scope
+from htm_core.prompt import scope
 
 
 def known_user(memory: Memory | None, user: str | None) -> str | None:

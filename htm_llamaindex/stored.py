@@ -11,10 +11,10 @@ from typing import Any, Final, Self
 from pydantic import SecretStr
 
 from htm_core import Collection, CollectionItem, InvalidInput, Memory
-from htm_core.integration import payloads
-from htm_core.integration.exact_json import decode_value, encode_value
-from htm_core.integration.payloads import Place
-from htm_core.integration.scope import as_secret, check_alone, warn_of_user
+from htm_core.prompt import payloads
+from htm_core.prompt.exact_json import decode_value, encode_value
+from htm_core.prompt.payloads import Place
+from htm_core.prompt.scope import as_secret, check_alone, warn_of_user
 
 from . import handles
 

@@ -11,11 +11,11 @@ from llama_index.core.tools import FunctionTool, ToolMetadata
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
 from htm_core import Memory
-from htm_core.integration import tool_replies
-from htm_core.integration.choices import check_choices
-from htm_core.integration.origin import check_min_trust, trusted
-from htm_core.integration.overview import recall_or_overview
-from htm_core.integration.scope import check_memory, scope_of
+from htm_core.prompt import tool_replies
+from htm_core.prompt.choices import check_choices
+from htm_core.prompt.origin import check_min_trust, trusted
+from htm_core.prompt.overview import recall_or_overview
+from htm_core.prompt.scope import check_memory, scope_of
 
 from .scope import memory_for
 

@@ -8,8 +8,8 @@ from typing import Any
 from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQueryMode
 
 from htm_core import Collection, CollectionHit, InvalidInput
-from htm_core.integration.mmr import mmr
-from htm_core.integration.option_names import check_known
+from htm_core.prompt.mmr import mmr
+from htm_core.prompt.option_names import check_known
 
 from .filters import where_of
 
@@ -61,7 +61,7 @@ def _hybrid(collection: Collection, query: VectorStoreQuery, _: Options) -> list
 
 
 def _diverse(collection: Collection, query: VectorStoreQuery, options: Options) -> list[CollectionHit]:
-    """By vector, relevant and unlike each other (see `htm_core.integration.mmr`)."""
+    """By vector, relevant and unlike each other (see `htm_core.prompt.mmr`)."""
     limit = query.similarity_top_k
     candidates = collection.query(
         _query_text(query) if query.query_embedding is None else None,

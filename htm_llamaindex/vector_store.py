@@ -17,8 +17,8 @@ from llama_index.core.vector_stores.types import (
 from pydantic import Field, PrivateAttr, SecretStr, field_serializer
 
 from htm_core import Collection, CollectionHit, Memory
-from htm_core.integration.option_names import check_known
-from htm_core.integration.scope import as_secret, check_alone, warn_of_user
+from htm_core.prompt.option_names import check_known
+from htm_core.prompt.scope import as_secret, check_alone, warn_of_user
 
 from . import handles
 from .filters import where_of

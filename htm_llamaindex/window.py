@@ -21,9 +21,9 @@ from llama_index.core.base.llms.types import (
     VideoBlock,
 )
 
-from htm_core.integration.shorten import Parts, Shortener, texts_within, with_texts_within
-from htm_core.integration.token_budget import IMAGE_TOKENS, LOW_DETAIL_TOKENS
-from htm_core.integration.window import MessageGroup, group_tool_calls, largest, newest_turns
+from htm_core.prompt.shorten import Parts, Shortener, texts_within, with_texts_within
+from htm_core.prompt.token_budget import IMAGE_TOKENS, LOW_DETAIL_TOKENS
+from htm_core.prompt.window import MessageGroup, group_tool_calls, largest, newest_turns
 
 __all__ = ["CountTokens", "Counted", "calls_of", "count", "fit", "largest"]
 

@@ -29,12 +29,12 @@ from htm_core.base import time_limit
 from htm_core.db.database import Database
 from htm_core.db.jobs import Lane
 from htm_core.embedded.server import release, start
-from htm_core.integration import deadline
 from htm_core.jobs.clients import Clients
 from htm_core.memory import process
 from htm_core.memory.process import Runtime, runtime
 from htm_core.models.minilm import weights
 from htm_core.models.minilm.model import MiniLM
+from htm_core.prompt import deadline
 from htm_core.reading import readers
 from tests.crash_safety import set_crash_safety
 from tests.stand_ins import HashEmbedder

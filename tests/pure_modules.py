@@ -5,7 +5,7 @@ from __future__ import annotations
 PURE = (
     "htm_core.forgetting.backup_lines",
     "htm_core.rules.clusters",
-    "htm_core.rules.evaluation",
+    "htm_core.prompt.evaluation",
     "htm_core.base.filters.conditions",
     "htm_core.base.filters.filters",
     "htm_core.base.filters.json_values",
@@ -49,7 +49,7 @@ PURE = (
     "htm_core.text.fence",
     "htm_core.text.file_blocks",
     "htm_core.base.folding",
-    "htm_core.rules.text.follow_ups",
+    "htm_core.prompt.leaning",
     "htm_core.text.known_files",
     "htm_core.text.markdown",
     "htm_core.text.memory_replies",

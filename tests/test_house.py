@@ -46,10 +46,10 @@ LAYERS = {
     "engine": 5, "writing": 5,
     "change": 6, "collections": 6,
     "files": 7, "forgetting": 7, "jobs": 7, "recall": 7, "tags": 7,
-    "memory": 8,
+    "memory": 8, "prompt": 8,
     "rules": 51, "samples": 51,
     "store": 53,
-    "operations": 55, "runtime": 55,
+    "operations": 55,
     "__init__": 56, "palace": 56,
     "api": 57, "importers": 57, "integration": 57,
     "anthropic_tool": 58, "cli": 58, "client": 58, "server": 58,
@@ -195,7 +195,7 @@ def test_adapters_use_the_public_names_of_the_core_and_not_each_other() -> None:
             if name.startswith(other):
                 wrong.append(f"{place(path, line)} imports the other adapter")
             if name.startswith("htm_core.") and not (
-                len(name.split(".")) == 2 or name.startswith("htm_core.integration.") or name in public
+                len(name.split(".")) == 2 or name.startswith("htm_core.prompt.") or name in public
             ):
                 wrong.append(f"{place(path, line)} reaches into {name}; import it from htm_core")
     assert wrong == []

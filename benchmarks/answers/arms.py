@@ -28,8 +28,8 @@ from benchmarks.reach_surfaces import Keeper
 from benchmarks.retrieval_sets import Message
 from benchmarks.retrieval_systems import CachedEmbedder, drafts
 from htm_core import Memory, Settings
-from htm_core.integration import memory_block, profile_block, prompt_block
 from htm_core.palace import Palace
+from htm_core.prompt import memory_block, profile_block, prompt_block
 from htm_langchain import HTMMemoryMiddleware, injection, with_memory
 from htm_llamaindex import HTMMemory
 

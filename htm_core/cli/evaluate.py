@@ -13,9 +13,9 @@ from rich.padding import Padding
 from rich.table import Table
 
 from ..base.errors import InvalidInput
-from ..integration.evaluate import Evaluated
-from ..integration.evaluate import evaluate as evaluated
-from ..rules.evaluation import LabelledQuestion, mean_and_margin, read_questions, sign_test
+from ..prompt.evaluate import Evaluated
+from ..prompt.evaluate import evaluate as evaluated
+from ..prompt.evaluation import LabelledQuestion, mean_and_margin, read_questions, sign_test
 from .json_output import print_json
 from .memories import Limit, Mode, Scope, chosen_scope
 from .options import CommonOptions, Timeframe

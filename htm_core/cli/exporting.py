@@ -20,8 +20,8 @@ import yaml
 
 from ..base.errors import InvalidInput
 from ..base.types import Mention
-from ..integration.origin import speaker
 from ..memory.memory import Memory
+from ..prompt.origin import speaker
 from .json_output import print_json, to_json
 from .options import CommonOptions
 from .rendering import printable, progress_bar, stdout_console

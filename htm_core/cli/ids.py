@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from ..base.errors import NotFound
-from ..integration.origin import mentions_of
 from ..memory.memory import Memory
 from ..operations.short_ids import whole_id
+from ..prompt.origin import mentions_of
 from .rendering import SHORT_ID
 
 

@@ -14,7 +14,7 @@ from typing import IO
 from ..base.errors import InvalidInput
 from ..base.types import Draft
 from ..files.folders import Folder, Parts
-from ..integration.attachments import attach_files
+from ..prompt.attachments import attach_files
 from ..rules.transcripts import mem0
 from ..rules.transcripts.looks_like import UNDERSTOOD, refusal
 from ..rules.transcripts.mempalace import FORMAT as MEMPALACE

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..base.types import Context, Mention, Recall
-from ..integration.origin import speaker as speaker_of
+from ..prompt.origin import speaker as speaker_of
 
 if TYPE_CHECKING:
     from rich.progress import Progress

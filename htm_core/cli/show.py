@@ -10,8 +10,8 @@ import typer
 from rich.text import Text
 
 from ..base.types import Job, Mention, Node, Related, Supersession
-from ..integration.origin import mentions_of
 from ..memory.memory import Memory
+from ..prompt.origin import mentions_of
 from . import completion
 from .ids import memory_id, short
 from .json_output import print_json

@@ -15,9 +15,9 @@ from ..collections import store
 from ..collections.collection import Collection
 from ..db.owner_claims import claim_of
 from ..engine.engine import Engine
-from ..integration.scope import memory_for
 from ..memory.memory import Memory
 from ..palace import Palace
+from ..prompt.scope import memory_for
 from ..rules.transcripts.mempalace import place_of
 from ..text.redaction.values import redact_draft, redact_item
 from ..writing import mentions

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..base.errors import InvalidInput
 from ..base.types import CollectionItem
-from ..integration.documents import item_of
+from ..prompt.documents import item_of
 from ..store.foreign.database import ForeignDatabase, ForeignTable
 from .messages import distinct_ids, langchain_message
 from .parts import ForeignDocument, ForeignPart, ForeignRow, NotUnderstood

@@ -6,7 +6,7 @@ import json
 from collections.abc import Generator, Sequence
 
 from ..base.types import CollectionItem
-from ..integration.documents import jsonb_metadata
+from ..prompt.documents import jsonb_metadata
 from ..store.foreign.database import ForeignDatabase, ForeignTable
 from .messages import distinct_ids, llamaindex_message
 from .parts import ForeignDocument, ForeignPart, ForeignRow, NotUnderstood

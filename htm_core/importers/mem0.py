@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..base.types import Draft
-from ..integration.documents import jsonb_metadata
-from ..integration.messages import storable_name
+from ..prompt.documents import jsonb_metadata
+from ..prompt.messages import storable_name
 from ..store.foreign.database import ForeignDatabase
 from .parts import ForeignMemory, ForeignPart, ForeignRow, NotUnderstood
 

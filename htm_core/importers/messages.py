@@ -11,10 +11,10 @@ from datetime import datetime
 from typing import Any
 
 from ..base.types import Draft
-from ..integration.attachments import documents_in, files_in, files_said
-from ..integration.exact_json import encode_value
-from ..integration.keep import ROLES
-from ..integration.messages import (
+from ..prompt.attachments import documents_in, files_in, files_said
+from ..prompt.exact_json import encode_value
+from ..prompt.keep import ROLES
+from ..prompt.messages import (
     LANGCHAIN_MESSAGE,
     LLAMAINDEX_MESSAGE,
     is_thought,

@@ -8,8 +8,8 @@ from typing import Any
 
 from ..base.errors import InvalidInput
 from ..base.types import Draft
-from ..integration.documents import jsonb_metadata
-from ..integration.messages import storable_name
+from ..prompt.documents import jsonb_metadata
+from ..prompt.messages import storable_name
 from ..store.foreign.database import ForeignDatabase
 from ..text.tags import normalize
 from .parts import ForeignMemory, ForeignPart, ForeignRow, NotUnderstood

@@ -1,1 +1,1 @@
-"""Code shared by the adapters of all frameworks. It knows this package's own types, and none of a framework."""
+"""Its modules move to the folders of their features."""

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from ..memory.memory import Memory
 from ..palace import Palace
+from ..prompt.origin import TAG
+from ..prompt.profile_block import profile_block
+from ..prompt.token_budget import fill, said_lines, token_counter
+from ..prompt.tool_replies import OPENING
 from ..text.fence import Fence, escape, new_token
-from .origin import TAG
-from .profile_block import profile_block
-from .token_budget import fill, said_lines, token_counter
-from .tool_replies import OPENING
 
 # Shares of the budget: what one part leaves goes to the next.
 PROFILE_SHARE, PALACE_SHARE = 0.3, 0.4

@@ -17,7 +17,7 @@ from langgraph.store.base import IndexConfig, ensure_embeddings, get_text_at_pat
 from langgraph.store.base.embed import EmbeddingsLambda
 
 from htm_core import EmbedderLike, InvalidInput
-from htm_core.integration.messages import storable
+from htm_core.prompt.messages import storable
 
 WHOLE = "$"
 _KEYS = ("dims", "embed", "fields")

@@ -24,7 +24,7 @@ from langgraph.store.base import (
 from pydantic import SecretStr
 
 from htm_core import CollectionItem, InvalidInput, Memory, Settings
-from htm_core.integration.scope import as_secret, check_alone
+from htm_core.prompt.scope import as_secret, check_alone
 
 from .filters import where_of
 from .index import index_of, waiting

@@ -1,7 +1,7 @@
 """An item's value, exactly: what `jsonb` would change is stored beside it, as the bytes of its JSON.
 
 A value with such a part comes back from its own JSON; filters see the nearest value that `jsonb` can hold. What `jsonb`
-changes is listed in `htm_core.integration.exact_json`.
+changes is listed in `htm_core.prompt.exact_json`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from htm_core import InvalidInput
-from htm_core.integration.exact_json import jsonb_number
-from htm_core.integration.messages import storable
+from htm_core.prompt.exact_json import jsonb_number
+from htm_core.prompt.messages import storable
 
 MAX_DEPTH = 64
 MAX_BITS = 3_321  # integers of up to a thousand digits, as in metadata: JSON's readers refuse some of more than 4,300

@@ -19,8 +19,6 @@ from hypothesis import strategies as st
 
 from htm_core.base.places import Drawer, Placed, Room
 from htm_core.base.types import AppliedTimeframe, Hit, Item, Match, Mention, Node, Recall
-from htm_core.integration import tool_replies
-from htm_core.integration.prompt_block import WARNING, Passage, build_block, drop_last_items, note_of, passage_of
 from htm_core.models.chat import (
     ChatExpander,
     ChatPropositioner,
@@ -38,6 +36,8 @@ from htm_core.palace.contradiction import ChatJudge, Judgement
 from htm_core.palace.promote import Duplicate, PromotionConflict
 from htm_core.palace.reader import ChatReader, Reading
 from htm_core.palace.tool_replies import PalaceToolReplies
+from htm_core.prompt import tool_replies
+from htm_core.prompt.prompt_block import WARNING, Passage, build_block, drop_last_items, note_of, passage_of
 from htm_core.rules.grounding.detection import Detection
 from htm_core.rules.grounding.grounding import ANSWER, LESS, NAME_BOTH, Contradiction, Evidence, Grounding, Layer
 from htm_core.text.fence import Fence, escape, indented, label, new_token, one_line, source
@@ -492,7 +492,7 @@ def test_a_long_hostile_text_takes_time_in_proportion() -> None:
 def test_a_speakers_name_does_not_close_the_block_of_an_agent(make: Make, separator: str, closer: str) -> None:
     """Through the database, the middleware and a scripted model: what the model is sent is one whole fence, then the question."""
     agents = pytest.importorskip("langchain.agents")
-    from htm_core.integration.memory_block import split_blocks
+    from htm_core.prompt.memory_block import split_blocks
     from htm_langchain import HTMMemoryMiddleware
     from tests.langchain.models import scripted
 

@@ -30,10 +30,10 @@ from htm_core.db import address, installation
 from htm_core.db.connection import Connection
 from htm_core.db.transactions import Transactions
 from htm_core.forgetting.backup import Backup
-from htm_core.integration.deadline import Deadline, forget_failures
 from htm_core.jobs.jobs import Jobs
 from htm_core.memory import process
 from htm_core.palace import DocumentsFetcher, Palace
+from htm_core.prompt.deadline import Deadline, forget_failures
 from htm_core.tags.tags import Tags
 from tests.proxy import Proxy
 from tests.stand_ins import HashEmbedder

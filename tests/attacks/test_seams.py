@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from htm_core import Memory, Settings
-from htm_core.integration.tool_replies import line_of
+from htm_core.prompt.tool_replies import line_of
 from tests.conftest import SETTINGS, Make
 from tests.stand_ins import Clock
 

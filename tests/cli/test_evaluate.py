@@ -66,7 +66,7 @@ def test_a_memory_that_nobody_has_is_told_from_one_that_stands_further_down(
 def test_what_stands_deeper_than_a_long_answer_is_said_to_be_stored(
     htm: Htm, told: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("htm_core.integration.evaluate.DEPTH", 1)
+    monkeypatch.setattr("htm_core.prompt.evaluate.DEPTH", 1)
     file = questions(tmp_path, {"question": "Who moved to Oslo with a boat?", "expected": ["bees", told[2]]})
     found = htm("evaluate", file, "--limit", "1", "--json").json
     assert all(

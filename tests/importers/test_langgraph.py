@@ -13,7 +13,7 @@ from htm_core.importers import import_database
 from htm_core.importers import run as run_module
 from htm_core.importers.checkpoints import messages_of
 from htm_core.importers.langgraph import text_at
-from htm_core.integration.scope import memory_for
+from htm_core.prompt.scope import memory_for
 from htm_langchain import HTMChatMessageHistory, HTMStore
 from tests.conftest import Make
 from tests.importers import peers

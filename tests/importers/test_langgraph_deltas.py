@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveM
 
 from htm_core.importers import import_database
 from htm_core.importers.deltas import DeltaMessages
-from htm_core.integration.scope import memory_for
+from htm_core.prompt.scope import memory_for
 from htm_langchain import HTMChatMessageHistory
 from tests.conftest import Make
 from tests.importers.conftest import Foreign, counts, drop_database, new_database

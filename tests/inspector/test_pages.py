@@ -18,8 +18,8 @@ from htm_core.base.types import Hit, Node
 from htm_core.db import tokens
 from htm_core.db.database import Database
 from htm_core.engine import read
-from htm_core.integration.prompt_block import WARNING
 from htm_core.palace import Palace
+from htm_core.prompt.prompt_block import WARNING
 from htm_core.server.inspector import sign_in as sign_in_module
 from htm_core.server.inspector.pages import PAGES, growth
 from htm_core.server.inspector.pages.recall import parts_of

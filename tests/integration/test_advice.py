@@ -22,9 +22,9 @@ from htm_core.cli.chat.terminal import WHAT_NEXT as IN_CHAT
 from htm_core.cli.commands import COMMANDS
 from htm_core.cli.exit_codes import WHAT_NEXT as IN_A_SHELL
 from htm_core.cli.palace import PalaceAction
-from htm_core.integration.function_tools import call_tool
-from htm_core.integration.tool_replies import WHAT_NEXT as IN_TOOLS
 from htm_core.palace import Palace, PalaceToolReplies
+from htm_core.prompt.function_tools import call_tool
+from htm_core.prompt.tool_replies import WHAT_NEXT as IN_TOOLS
 from htm_core.server.mcp.shown import WHAT_NEXT as IN_MCP
 from htm_core.server.mcp.shown import told
 from htm_core.server.mcp.tools import TOOLS

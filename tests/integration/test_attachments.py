@@ -9,7 +9,7 @@ import logging
 import pytest
 
 from htm_core.base.limits import ATTACHED_LENGTH, ATTACHED_PAGES
-from htm_core.integration.attachments import FileBlock, readable_files
+from htm_core.prompt.attachments import FileBlock, readable_files
 from tests.pdfs import nested_pdf, pdf_of
 
 PDF = pdf_of("Herons nest in trees.", "Storks nest on chimneys.")

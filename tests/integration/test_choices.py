@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from htm_core import InvalidInput
-from htm_core.integration.choices import Choices, check_choices
+from htm_core.prompt.choices import Choices, check_choices
 
 NAMES = st.text("abc", min_size=1, max_size=3)
 TAGS = st.lists(NAMES, max_size=3)

@@ -14,8 +14,8 @@ import pytest
 from htm_core import DatabaseUnavailable, Memory, ModelError, Settings
 from htm_core.base import time_limit
 from htm_core.base.time_limit import awithin, within
-from htm_core.integration import deadline
-from htm_core.integration.deadline import PAUSE, Breaker, Deadline, MemorySkipped
+from htm_core.prompt import deadline
+from htm_core.prompt.deadline import PAUSE, Breaker, Deadline, MemorySkipped
 from tests.stand_ins import HashEmbedder
 
 

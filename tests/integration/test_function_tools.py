@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from htm_core import InvalidInput, Memory, StorageError
-from htm_core.integration import tool_replies
-from htm_core.integration.function_tools import acall_tool, call_tool, memory_tools
+from htm_core.prompt import tool_replies
+from htm_core.prompt.function_tools import acall_tool, call_tool, memory_tools
 from tests.conftest import Make
 
 IDENTITY = {"tenant", "user", "robot", "session", "role", "name", "source", "trust", "scope"}

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from htm_core import Draft, InvalidInput, Memory
-from htm_core.integration.function_tools import call_tool
-from htm_core.integration.keep import check_keep, keep_draft
 from htm_core.palace import Enforcer, Palace, PalaceToolReplies
 from htm_core.palace.tool_replies import NO_PALACE
+from htm_core.prompt.function_tools import call_tool
+from htm_core.prompt.keep import check_keep, keep_draft
 from htm_core.server.mcp.tools import TOOLS
 from tests.conftest import Make
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.integration.mmr import cosines, mmr
+from htm_core.prompt.mmr import cosines, mmr
 
 NEAR = [[1.0, 0.0], [0.99, 0.1], [0.6, 0.8], [0.0, 1.0]]
 QUERY = [1.0, 0.0]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from htm_core.base.identity import anonymous
-from htm_core.integration.origin import Origin
-from htm_core.integration.prompt_block import passage_of
-from htm_core.integration.tool_replies import line_of
+from htm_core.prompt.origin import Origin
+from htm_core.prompt.prompt_block import passage_of
+from htm_core.prompt.tool_replies import line_of
 from tests.conftest import Make
 
 

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from htm_core import Memory, Recall
-from htm_core.integration.choices import check_choices
-from htm_core.integration.function_tools import call_tool
-from htm_core.integration.overview import LAST, SHORTENED, Overview, hits_block, overview_block, recall_or_overview
-from htm_core.integration.prompt_block import ITEM, Passage, items_of
-from htm_core.integration.scope import memory_for, scope_of
-from htm_core.integration.tool_replies import OPENING
 from htm_core.models.minilm.model import MiniLM
+from htm_core.prompt.choices import check_choices
+from htm_core.prompt.function_tools import call_tool
+from htm_core.prompt.overview import LAST, SHORTENED, Overview, hits_block, overview_block, recall_or_overview
+from htm_core.prompt.prompt_block import ITEM, Passage, items_of
+from htm_core.prompt.scope import memory_for, scope_of
+from htm_core.prompt.tool_replies import OPENING
 from htm_core.server.mcp.arguments import RecallArguments
 from htm_core.server.mcp.tools import recall
 from htm_core.text.memory_replies import is_memory_reply

@@ -8,7 +8,7 @@ import pytest
 
 from htm_core.base.identity import anonymous
 from htm_core.base.types import ProfileLine, ProfileSource
-from htm_core.integration.profile_block import WARNING, profile_block, read_profile
+from htm_core.prompt.profile_block import WARNING, profile_block, read_profile
 from tests.conftest import Make
 
 

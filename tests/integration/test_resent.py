@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from htm_core.integration.resent import Line, Recognised, recognise
+from htm_core.prompt.resent import Line, Recognised, recognise
 
 
 def lines(text: str, ids: str = "") -> list[Line]:

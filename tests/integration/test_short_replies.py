@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from htm_core import Memory
-from htm_core.integration.choices import check_choices
-from htm_core.integration.origin import trusted
-from htm_core.integration.overview import recall_or_overview
-from htm_core.integration.prompt_block import passage_of
-from htm_core.integration.scope import scope_of
+from htm_core.prompt.choices import check_choices
+from htm_core.prompt.origin import trusted
+from htm_core.prompt.overview import recall_or_overview
+from htm_core.prompt.prompt_block import passage_of
+from htm_core.prompt.scope import scope_of
 from tests.conftest import Make
 
 ASKED = "Welcome, Annika! When will she join the rotation?"

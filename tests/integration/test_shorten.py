@@ -7,14 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.integration.shorten import (
-    ATTACHMENTS_LEFT_OUT,
-    Parts,
-    Shortener,
-    cut_middle,
-    texts_within,
-    with_texts_within,
-)
+from htm_core.prompt.shorten import ATTACHMENTS_LEFT_OUT, Parts, Shortener, cut_middle, texts_within, with_texts_within
 
 OVERHEAD = 4
 values = st.recursive(

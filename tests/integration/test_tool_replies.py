@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from htm_core import AppliedTimeframe, HTMError, InvalidInput, NotFound, Recall, StorageError
-from htm_core.integration.tool_replies import NOTHING, allowed_limit, recalled, reply_to_errors, without_brackets
+from htm_core.prompt.tool_replies import NOTHING, allowed_limit, recalled, reply_to_errors, without_brackets
 
 replying = reply_to_errors(lambda reply, error: reply, log=logging.getLogger("htm.test"), unreachable="not now")
 

@@ -10,7 +10,7 @@ from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import Field
 
-from htm_core.integration.memory_block import split_blocks
+from htm_core.prompt.memory_block import split_blocks
 
 
 class Scripted(GenericFakeChatModel):

@@ -22,7 +22,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 from htm_core import InvalidInput, anonymous
 from htm_core.db.database import Database
-from htm_core.integration.memory_block import split_blocks
+from htm_core.prompt.memory_block import split_blocks
 from htm_core.recall import recall
 from htm_langchain import (
     HTMChatMessageHistory,

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
 
-from htm_core.integration.memory_block import split_blocks
+from htm_core.prompt.memory_block import split_blocks
 from htm_langchain import HTMMemoryMiddleware
 from tests.conftest import Make
 from tests.langchain.models import Scripted

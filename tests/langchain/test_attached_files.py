@@ -14,9 +14,9 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from htm_core import Memory
-from htm_core.integration import attachments
-from htm_core.integration.attachments import readable_files
-from htm_core.integration.messages import stored_payload
+from htm_core.prompt import attachments
+from htm_core.prompt.attachments import readable_files
+from htm_core.prompt.messages import stored_payload
 from htm_core.writing import file_bytes, redaction
 from htm_core.writing.file_bytes import read_bytes
 from htm_langchain import HTMChatMessageHistory, HTMMemoryMiddleware

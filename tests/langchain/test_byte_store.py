@@ -15,7 +15,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_text_splitters import CharacterTextSplitter
 
 from htm_core import InvalidInput, Memory
-from htm_core.integration import payloads
+from htm_core.prompt import payloads
 from htm_langchain import HTMByteStore, HTMVectorStore, byte_store
 from tests.conftest import Make
 

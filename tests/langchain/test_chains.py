@@ -20,8 +20,8 @@ from langchain_core.tracers import BaseTracer
 from pydantic import BaseModel
 
 from htm_core import InvalidInput, Log, Memory, Settings, StorageError
-from htm_core.integration.memory_block import is_memory_block, split_blocks
-from htm_core.integration.prompt_block import WARNING
+from htm_core.prompt.memory_block import is_memory_block, split_blocks
+from htm_core.prompt.prompt_block import WARNING
 from htm_langchain import with_memory
 from htm_langchain.messages import decode
 from htm_langchain.tokens import count

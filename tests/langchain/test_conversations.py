@@ -21,7 +21,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Send
 
 from htm_core import Memory, anonymous
-from htm_core.integration.memory_block import split_blocks
+from htm_core.prompt.memory_block import split_blocks
 from htm_langchain import HTMMemoryMiddleware, run_inputs, with_memory
 from tests.conftest import Make
 from tests.langchain.models import scripted, texts

@@ -19,9 +19,9 @@ from pydantic import SecretStr
 
 from htm_core import Memory, Settings, shutdown
 from htm_core.db.address import Address
-from htm_core.integration import deadline, held
-from htm_core.integration.held import held_back
 from htm_core.memory import process
+from htm_core.prompt import deadline, held
+from htm_core.prompt.held import held_back
 from htm_langchain import HTMMemoryMiddleware, with_memory
 from tests.conftest import Make
 from tests.langchain.models import scripted

@@ -13,7 +13,7 @@ from langchain.agents import create_agent
 from langgraph.checkpoint.memory import InMemorySaver
 
 from htm_core import Memory, Settings, shutdown
-from htm_core.integration import deadline
+from htm_core.prompt import deadline
 from htm_langchain import HTMMemoryMiddleware, with_memory
 from tests.conftest import Make
 from tests.langchain.models import scripted

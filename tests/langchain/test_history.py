@@ -15,7 +15,7 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from htm_core import InvalidInput, Memory
-from htm_core.integration.memory_block import split_blocks
+from htm_core.prompt.memory_block import split_blocks
 from htm_core.recall import recall
 from htm_langchain import HTMChatMessageHistory, with_memory
 from htm_langchain.tokens import count

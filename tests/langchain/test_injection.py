@@ -18,7 +18,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from htm_core import InvalidInput, Memory
-from htm_core.integration.memory_block import split_blocks
+from htm_core.prompt.memory_block import split_blocks
 from htm_langchain import HTMChatMessageHistory, HTMMemoryMiddleware, with_memory
 from htm_langchain.conversation import Conversation, TurnContext
 from htm_langchain.injection import with_block, without_block

@@ -25,7 +25,7 @@ from langchain_core.messages import (
 )
 
 from htm_core import Memory
-from htm_core.integration.messages import MAX_SEARCHED
+from htm_core.prompt.messages import MAX_SEARCHED
 from htm_langchain.messages import decode, draft_of, encode, message_of, role_of, words_of
 
 EVERY_TYPE: list[BaseMessage] = [

@@ -17,10 +17,10 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from htm_core import InvalidInput, Log, Memory, Settings, StorageError
-from htm_core.integration.memory_block import split_blocks
-from htm_core.integration.profile_block import WARNING as PROFILE
-from htm_core.integration.prompt_block import WARNING, items_of
 from htm_core.models.minilm.model import MiniLM
+from htm_core.prompt.memory_block import split_blocks
+from htm_core.prompt.profile_block import WARNING as PROFILE
+from htm_core.prompt.prompt_block import WARNING, items_of
 from htm_langchain import HTMMemoryMiddleware
 from htm_langchain.messages import decode
 from htm_langchain.tokens import count

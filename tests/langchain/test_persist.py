@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from htm_core import InvalidInput, Settings
-from htm_core.integration.memory_block import split_blocks
+from htm_core.prompt.memory_block import split_blocks
 from htm_langchain import HTMChatMessageHistory, HTMMemoryMiddleware, with_memory
 from htm_langchain.messages import decode, encode
 from htm_langchain.request import DEFAULT_BUDGET

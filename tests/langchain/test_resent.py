@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langgraph.graph import START, MessagesState, StateGraph
 
 from htm_core import DatabaseUnavailable, Memory
-from htm_core.integration import deadline
+from htm_core.prompt import deadline
 from htm_langchain import HTMMemoryMiddleware, with_memory
 from htm_langchain.conversation import Conversation
 from tests.conftest import Make

@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from htm_core import Memory, Settings, shutdown
 from htm_core.engine.write_behind import WriteBehind
-from htm_core.integration import profile_block
+from htm_core.prompt import profile_block
 from htm_langchain import HTMMemoryMiddleware, with_memory
 from tests.conftest import Make
 from tests.langchain.models import scripted

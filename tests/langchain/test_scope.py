@@ -11,7 +11,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
 
 from htm_core import InvalidInput, anonymous
-from htm_core.integration.scope import scope_of
+from htm_core.prompt.scope import scope_of
 from htm_langchain import HTMMemoryMiddleware
 from htm_langchain.scope import memory_of, session_of, subagent_of, user_of
 from tests.conftest import Make

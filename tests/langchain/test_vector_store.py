@@ -738,7 +738,7 @@ def test_the_older_name_of_the_mode_still_works(memory: Memory) -> None:
 def test_a_users_memory_makes_no_private_collection_and_says_so_once(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("htm_core.integration.scope._warned", set())
+    monkeypatch.setattr("htm_core.prompt.scope._warned", set())
     HTMVectorStore(memory=memory)
     assert caplog.records == []
     for user in ("ann", "bob"):

@@ -15,7 +15,7 @@ from llama_index.core.storage.chat_store.base_db import MessageStatus
 from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
 
 from htm_core import InvalidInput, Log, Memory, StorageError
-from htm_core.integration.deadline import forget_failures
+from htm_core.prompt.deadline import forget_failures
 from htm_llamaindex import HTMChatStore
 from tests.conftest import SETTINGS, Make
 from tests.llamaindex.models import calls, result, said

@@ -25,7 +25,7 @@ from llama_index_instrumentation import get_dispatcher
 from llama_index_instrumentation.event_handlers import BaseEventHandler
 
 from htm_core import InvalidInput, Log, Memory, Settings, StorageError
-from htm_core.integration.deadline import MemorySkipped
+from htm_core.prompt.deadline import MemorySkipped
 from htm_llamaindex import HTMChatStore, HTMMemory, HTMMemoryBlock, HTMRetriever
 from htm_llamaindex import memory as memory_module
 from htm_llamaindex.log import TurnLog

@@ -18,8 +18,8 @@ from llama_index.core.tools import FunctionTool
 from llama_index.core.utils import get_tokenizer
 
 from htm_core import InvalidInput, Memory
-from htm_core.integration.memory_block import split_blocks
 from htm_core.palace import Palace
+from htm_core.prompt.memory_block import split_blocks
 from htm_llamaindex import HTMMemory, HTMRetriever
 from htm_llamaindex.injection import as_said, with_blocks
 from htm_llamaindex.window import count

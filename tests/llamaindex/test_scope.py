@@ -11,7 +11,7 @@ from llama_index.core.memory import Memory as TheirMemory
 from llama_index.core.memory.types import BaseMemory
 
 from htm_core import InvalidInput, Memory, anonymous
-from htm_core.integration.scope import scope_of
+from htm_core.prompt.scope import scope_of
 from htm_llamaindex import HTMChatStore, HTMMemory, HTMMemoryBlock, HTMToolSpec
 from htm_llamaindex.scope import memory_for
 from tests.llamaindex.models import Scripted

@@ -29,7 +29,7 @@ from llama_index.core.schema import BaseNode, NodeRelationship, RelatedNodeInfo,
 from llama_index.core.storage.docstore import BaseDocumentStore, SimpleDocumentStore
 
 from htm_core import InvalidInput, Memory, Redactor
-from htm_core.integration import payloads
+from htm_core.prompt import payloads
 from htm_llamaindex import HTMDocumentStore, HTMIndexStore, HTMKVStore, HTMVectorStore
 
 Make = Callable[..., Memory]

@@ -8,7 +8,7 @@ import pytest
 from llama_index.core.tools import FunctionTool
 
 from htm_core import InvalidInput, Memory, NotFound, StorageError, anonymous
-from htm_core.integration.tool_replies import OPENING
+from htm_core.prompt.tool_replies import OPENING
 from htm_llamaindex import HTMToolSpec
 from tests.stand_ins import HashEmbedder
 

@@ -376,7 +376,7 @@ def test_odd_metadata_of_one_node_costs_no_other_and_comes_back(memory: Memory) 
 def test_a_users_memory_makes_no_private_collection_and_says_so_once(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("htm_core.integration.scope._warned", set())
+    monkeypatch.setattr("htm_core.prompt.scope._warned", set())
     for user in ("ann", "bob"):
         HTMVectorStore(memory=memory.of(user=user))
     assert [record.message.split(":")[0] for record in caplog.records] == ["a collection belongs to the tenant"]

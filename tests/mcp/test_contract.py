@@ -31,7 +31,7 @@ PAGE = (ROOT / "docs" / "mcp.md").read_text()
 
 
 def count(text: str) -> int:
-    from htm_core.integration.token_budget import token_counter
+    from htm_core.prompt.token_budget import token_counter
 
     return token_counter(Memory())(text)
 

@@ -12,8 +12,8 @@ pytest.importorskip("langchain")
 from langchain.agents import create_agent
 
 from htm_core import InvalidInput, Ungrounded
-from htm_core.integration.deadline import breaker_of
 from htm_core.palace import MISS, Palace
+from htm_core.prompt.deadline import breaker_of
 from htm_langchain import HTMMemoryMiddleware
 from tests.langchain.models import scripted
 from tests.palace.conftest import Build

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from htm_core.base.errors import InvalidInput
-from htm_core.rules.evaluation import LabelledQuestion, mean_and_margin, measured, read_questions, sign_test
+from htm_core.prompt.evaluation import LabelledQuestion, mean_and_margin, measured, read_questions, sign_test
 
 
 def read(*lines: str) -> list[LabelledQuestion]:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.integration.follow_ups import SaidBefore, fused, queries_of
-from htm_core.rules.text.follow_ups import asks_further
+from htm_core.prompt.follow_ups import SaidBefore, fused, queries_of
+from htm_core.prompt.leaning import asks_further
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 from pydantic import SecretStr
 
 from htm_core import Draft, InvalidInput, Memory, NotFound, Settings
-from htm_core.integration.scope import check_alone
 from htm_core.memory.cells import Cells
 from htm_core.memory.process import url_or_environment
+from htm_core.prompt.scope import check_alone
 from tests.conftest import Make
 
 BAD: list[tuple[dict[str, Any], str]] = [

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from htm_core import Memory
-from htm_core.integration.function_tools import call_tool
+from htm_core.prompt.function_tools import call_tool
 from tests.conftest import Make
 
 NUMBER = "My phone number is zqxvorb seventy."

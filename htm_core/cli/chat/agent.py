@@ -20,10 +20,10 @@ from htm_langchain.messages import is_inserted
 from htm_langchain.tokens import Counters
 
 from ...base.types import Eviction
-from ...integration.hit_metadata import KEY
-from ...integration.memory_block import split_blocks
-from ...integration.prompt_block import items_of
 from ...memory.memory import Memory
+from ...prompt.hit_metadata import KEY
+from ...prompt.memory_block import split_blocks
+from ...prompt.prompt_block import items_of
 from ...text.fence import indented
 from .stand_in import ExtractiveChatModel
 

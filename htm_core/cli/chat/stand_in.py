@@ -11,8 +11,8 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
-from ...integration.memory_block import split_blocks
-from ...integration.prompt_block import MAYBE, items_of
+from ...prompt.memory_block import split_blocks
+from ...prompt.prompt_block import MAYBE, items_of
 from ...reading.questions import only_asks
 from ...text.excerpts import excerpt, shared_words
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
 from ...base.version import VERSION
-from ...integration.origin import speaker
+from ...prompt.origin import speaker
 
 HERE = Path(__file__).parent
 SHORT = 220  # characters of a text in a list

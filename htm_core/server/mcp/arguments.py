@@ -9,8 +9,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from ...base.errors import InvalidInput
 from ...base.nothing import is_nothing
-from ...integration.tool_replies import ARGUMENTS, MAX_RECALLED
 from ...palace import PalaceToolReplies
+from ...prompt.tool_replies import ARGUMENTS, MAX_RECALLED
 
 PALACE = PalaceToolReplies.ARGUMENTS
 LEAST_BUDGET, MOST_BUDGET = 200, 50_000

@@ -10,15 +10,15 @@ from typing import Any
 from mcp_types import Tool, ToolAnnotations
 
 from ... import Conflict, InvalidInput, Memory, Node
-from ...integration import tool_replies
-from ...integration.choices import check_choices
-from ...integration.origin import WARNING, said_by
-from ...integration.overview import Overview, recall_or_overview
-from ...integration.scope import scope_of
 from ...integration.session_start import known_text
-from ...integration.token_budget import AnswerLine, fill, prefix, said_lines, token_counter
 from ...palace import Enforcer, Palace, PalaceToolReplies
 from ...palace.tool_replies import NO_PALACE
+from ...prompt import tool_replies
+from ...prompt.choices import check_choices
+from ...prompt.origin import WARNING, said_by
+from ...prompt.overview import Overview, recall_or_overview
+from ...prompt.scope import scope_of
+from ...prompt.token_budget import AnswerLine, fill, prefix, said_lines, token_counter
 from . import arguments
 from .shown import address_of, memory_text, said_text, title_of
 

@@ -12,8 +12,8 @@ from ....base.errors import NotFound
 from ....base.identity import looks_like_id
 from ....base.types import Conflict, Job, Mention, Node, Related, Supersession
 from ....integration.by_hand import forget_by_hand, restore_by_hand, revise_by_hand
-from ....integration.origin import mentions_of
 from ....memory.memory import Memory
+from ....prompt.origin import mentions_of
 from ...access import require
 from ..visit import Visit
 

@@ -12,9 +12,9 @@ from ....api.problems import problem_of
 from ....base.errors import HTMError
 from ....base.settings import Signals
 from ....base.types import Hit, Mode, Recall, Scope
-from ....integration.overview import hits_block
-from ....integration.token_budget import token_counter
 from ....memory.memory import Memory
+from ....prompt.overview import hits_block
+from ....prompt.token_budget import token_counter
 from ....text.tags import normalize_all
 from ...access import require
 from ..fields import Fields

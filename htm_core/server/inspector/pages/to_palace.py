@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from ....integration.origin import mentions_of, shown_mention
 from ....palace import Duplicate, Palace, PromotionConflict
+from ....prompt.origin import mentions_of, shown_mention
 from ....rules.promotion import check_reason, check_summary
 from ...access import require
 from ..visit import Visit

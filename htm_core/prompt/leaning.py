@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...base.folding import words
+from ..base.folding import words
 
 LONGEST = 120  # characters: who writes more says what it is about
 FARTHEST = 3  # questions back to one that stands by itself

@@ -11,7 +11,7 @@ from uuid import UUID
 from ..base.errors import NotFound
 from ..base.types import Hit, Mode, Recall, Scope
 from ..memory.memory import Memory
-from ..rules.evaluation import LabelledQuestion, measured
+from .evaluation import LabelledQuestion, measured
 
 # A memory that is not among the first of the answer is looked for among so many.
 DEPTH = 200
