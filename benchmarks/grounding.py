@@ -25,8 +25,8 @@ from htm_core import Draft, Memory, Settings, shutdown
 from htm_core.palace import Palace
 from htm_core.palace.context import Survey
 from htm_core.palace.enforcer import THRESHOLD
+from htm_core.palace.grounding.names import capitalised, has_a_name
 from htm_core.palace.layers import PalaceQuestion, filed
-from htm_core.rules.grounding.names import capitalised, has_a_name
 
 from . import verdicts
 

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..base.places import Drawer, Placed, Room
-    from ..rules.grounding.detection import Detection, Detector
-    from ..rules.grounding.grounding import MISS, Contradiction, Evidence, Grounding, Layer
     from .audit import Against, Consultation, Decision
     from .consult import before_answer, checked_palace
     from .consulted import GROUNDING_KEY, WAKE, Consulted, Enforce, checked_enforce
@@ -26,6 +24,8 @@ if TYPE_CHECKING:
     from .fetchers.frameworks import DocumentsFetcher, RetrieverFetcher
     from .fetchers.trackers import GiteaFetcher, GitHubFetcher, GitLabFetcher
     from .folder import Exported, FolderConflict, Imported
+    from .grounding.detection import Detection, Detector
+    from .grounding.grounding import MISS, Contradiction, Evidence, Grounding, Layer
     from .layout import Layout, for_code_review, for_health_check, for_issue_analysis
     from .palace import Palace
     from .promote import Duplicate, Promoted, PromotionConflict
@@ -97,7 +97,7 @@ __all__ = [
 # Each name with the module that has it: an agent without a palace does not pay for one.
 _MODULES = {
     "GROUNDING_KEY": ".consulted",
-    "MISS": "..rules.grounding.grounding",
+    "MISS": ".grounding.grounding",
     "WAKE": ".consulted",
     "Against": ".audit",
     "ChatJudge": ".contradiction",
@@ -105,16 +105,16 @@ _MODULES = {
     "Conflict": ".promote",
     "Consultation": ".audit",
     "Consulted": ".consulted",
-    "Contradiction": "..rules.grounding.grounding",
+    "Contradiction": ".grounding.grounding",
     "Decision": ".audit",
-    "Detection": "..rules.grounding.detection",
-    "Detector": "..rules.grounding.detection",
+    "Detection": ".grounding.detection",
+    "Detector": ".grounding.detection",
     "DocumentsFetcher": ".fetchers.frameworks",
     "Drawer": "..base.places",
     "Duplicate": ".promote",
     "Enforce": ".consulted",
     "Enforcer": ".enforcer",
-    "Evidence": "..rules.grounding.grounding",
+    "Evidence": ".grounding.grounding",
     "Exported": ".folder",
     "Fetch": ".sources",
     "FetchFailed": ".sources",
@@ -124,11 +124,11 @@ _MODULES = {
     "GitHubFetcher": ".fetchers.trackers",
     "GitLabFetcher": ".fetchers.trackers",
     "GiteaFetcher": ".fetchers.trackers",
-    "Grounding": "..rules.grounding.grounding",
+    "Grounding": ".grounding.grounding",
     "Hands": ".tool_replies",
     "Imported": ".folder",
     "Judge": ".contradiction",
-    "Layer": "..rules.grounding.grounding",
+    "Layer": ".grounding.grounding",
     "Layout": ".layout",
     "Listed": ".sources",
     "Palace": ".palace",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from ..rules.grounding.grounding import Verdict
+from .grounding.grounding import Verdict
 
 Outcome = Literal["promoted", "duplicate", "conflict", "undone"]
 

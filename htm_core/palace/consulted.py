@@ -9,7 +9,7 @@ from ..base.errors import InvalidInput
 from ..base.types import TokenCounter
 
 if TYPE_CHECKING:
-    from ..rules.grounding.grounding import Grounding
+    from .grounding.grounding import Grounding
 
 # The metadata key under which an answer, or the message with the evidence, holds its grounding.
 GROUNDING_KEY = "htm_grounding"

@@ -11,9 +11,9 @@ from pydantic import BaseModel, Field
 from ..base.errors import ModelError
 from ..base.places import Placed
 from ..models.structured import structured
-from ..rules.grounding.grounding import Contradiction, Evidence
-from ..rules.grounding.incompatible import find_contradiction
 from ..text.fence import Fence, escape, new_token
+from .grounding.grounding import Contradiction, Evidence
+from .grounding.incompatible import find_contradiction
 
 Judge = Callable[[str, str], str | None]  # (new, old) -> why they cannot both hold, or None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..base.errors import ModelError
 from ..reading import readers
-from ..rules.grounding.detection import Detection, detection
+from .grounding.detection import Detection, detection
 
 
 def detect(prompt: str) -> Detection:

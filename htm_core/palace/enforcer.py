@@ -18,12 +18,12 @@ from ..db.errors import attempts
 from ..db.verbs import names_in, verbs
 from ..engine.engine import new_id
 from ..memory.aio import _Twin, awaited
-from ..rules.grounding.detection import Detection, Detector
-from ..rules.grounding.grounding import Grounding, Layer, Verdict, verdict
-from ..rules.grounding.names import capitalised, named_places
 from ..writing import places
 from .contradiction import contradictions_of
 from .detecting import detect
+from .grounding.detection import Detection, Detector
+from .grounding.grounding import Grounding, Layer, Verdict, verdict
+from .grounding.names import capitalised, named_places
 from .layers import LayerAnswer, PalaceQuestion, artifacts, filed, notes, oneself, procedures, triggers_a_procedure
 from .palace import Palace
 from .reader import Reader, read, resolve_reader

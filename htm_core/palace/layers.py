@@ -11,9 +11,9 @@ from ..base.errors import ModelError
 from ..base.places import Placed, PlaceKind
 from ..base.types import Hit
 from ..reading.questions import SENTENCE, about_oneself, about_questions, only_asks
-from ..rules.grounding.grounding import Evidence
-from ..rules.grounding.names import content_words, has_a_name
 from .context import Survey
+from .grounding.grounding import Evidence
+from .grounding.names import content_words, has_a_name
 from .palace import Palace
 from .sources import MAX_ARTIFACT_LENGTH, FetchFailed
 

@@ -25,11 +25,11 @@ from ..db.database import Connection
 from ..db.errors import attempts
 from ..db.records import WrittenEntry
 from ..engine.engine import Engine, new_id
-from ..rules.promotion import Compared, check_reason, check_summary, compare, cosine, nearest
 from ..writing import nodes, places, relations
 from .audit import Against, Decision, Outcome, decision_of
 from .context import PalaceContext
 from .contradiction import Judge, by_rules
+from .promotion import Compared, check_reason, check_summary, compare, cosine, nearest
 
 MAX_TRIES = 16  # how often a drawer may change while a summary is compared with it
 PAUSE = 0.05  # seconds, at most, before a drawer that changed is compared again; more each time

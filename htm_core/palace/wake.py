@@ -19,10 +19,10 @@ from ..base.places import Placed, Room
 from ..base.types import DEFAULT_IMPORTANCE, TokenCounter
 from ..base.validation import check_query
 from ..db.errors import attempts
-from ..rules.grounding.names import named_places
 from ..text.fence import Fence, escape, label, one_line, source
 from ..writing import places
 from .context import PalaceContext
+from .grounding.names import named_places
 
 MAX_ROOMS = 12  # the ones in which something was filed last
 MAX_NEW = 30

@@ -33,13 +33,13 @@ from htm_core.models.judges import ChatChangeJudge, DatedSaying
 from htm_core.palace import wake
 from htm_core.palace.audit import Against
 from htm_core.palace.contradiction import ChatJudge, Judgement
+from htm_core.palace.grounding.detection import Detection
+from htm_core.palace.grounding.grounding import ANSWER, LESS, NAME_BOTH, Contradiction, Evidence, Grounding, Layer
 from htm_core.palace.promote import Duplicate, PromotionConflict
 from htm_core.palace.reader import ChatReader, Reading
 from htm_core.palace.tool_replies import PalaceToolReplies
 from htm_core.prompt import tool_replies
 from htm_core.prompt.prompt_block import WARNING, Passage, build_block, drop_last_items, note_of, passage_of
-from htm_core.rules.grounding.detection import Detection
-from htm_core.rules.grounding.grounding import ANSWER, LESS, NAME_BOTH, Contradiction, Evidence, Grounding, Layer
 from htm_core.text.fence import Fence, escape, indented, label, new_token, one_line, source
 from htm_core.working.context import assemble
 from tests.conftest import Make, many

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from benchmarks.shares import wilson
 from htm_core.base.errors import ModelError
 from htm_core.palace import Detection, detect
+from htm_core.palace.grounding.detection import TASKS, detection
 from htm_core.reading.readers import EmbeddedReader
-from htm_core.rules.grounding.detection import TASKS, detection
 
 KINDS = dict.fromkeys((*TASKS, "asks"), 0.0)
 

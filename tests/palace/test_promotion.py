@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from htm_core import InvalidInput, ModelError, NotFound
 from htm_core.palace import ChatJudge, Conflict, Duplicate, Palace, Promoted, by_rules
-from htm_core.rules.promotion import compare
-from htm_core.rules.raw_output import raw_output
+from htm_core.palace.promotion import compare
+from htm_core.palace.raw_output import raw_output
 from tests.palace.conftest import Build, Clock
 from tests.stand_ins import StandInChat
 

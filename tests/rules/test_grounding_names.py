@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.rules.grounding.names import capitalised, has_a_name, named_places
+from htm_core.palace.grounding.names import capitalised, has_a_name, named_places
 
 NAMES = [
     ("projects", "heron-config"), ("projects", "heron"), ("people", "alexander"), ("people", "Ines"), ("billing", "ports"),
