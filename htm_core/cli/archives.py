@@ -16,7 +16,7 @@ from typing import IO, Self
 
 from ..base.errors import InvalidInput
 from ..base.limits import ARCHIVE_BYTES, ARCHIVE_FILES, ARCHIVE_RATIO, ARCHIVE_SMALL
-from ..rules.transcripts.looks_like import refusal
+from ..importers.transcripts.looks_like import refusal
 
 # Long exports of ChatGPT are cut into conversations-000.json, conversations-001.json, …
 CONVERSATIONS = re.compile(r"conversations(-\d+)?\.json")

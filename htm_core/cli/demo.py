@@ -16,10 +16,10 @@ from rich.rule import Rule
 from ..base.errors import ModelError
 from ..base.settings import home
 from ..base.types import Context, Eviction, Recall, Stats
+from ..importers.transcripts.read import read
 from ..memory.memory import Memory
 from ..prompt.overview import hits_block
 from ..reading.readers import reads_prompts
-from ..rules.transcripts.read import read
 from ..samples import Question, conversation, questions
 from .answers import BUDGET, AnsweredQuestion, show_answer
 from .chat.command import needs_agents

@@ -15,10 +15,10 @@ import typer
 
 from ..base.errors import HTMError, InvalidInput
 from ..base.types import Draft
+from ..importers import conversations
+from ..importers.transcripts.gemini_cli import drafts_of
+from ..importers.transcripts.read import Transcript, read
 from ..integration.session_start import wake_text
-from ..operations import conversations
-from ..rules.transcripts.gemini_cli import drafts_of
-from ..rules.transcripts.read import Transcript, read
 from .exit_codes import FAILED, print_error, told
 from .importing import BATCH, new_and_changed
 from .json_output import print_json

@@ -14,12 +14,11 @@ from typing import IO
 from ..base.errors import InvalidInput
 from ..base.types import Draft
 from ..files.folders import Folder, Parts
-from ..prompt.attachments import attach_files
-from ..rules.transcripts import mem0
-from ..rules.transcripts.looks_like import UNDERSTOOD, refusal
-from ..rules.transcripts.mempalace import FORMAT as MEMPALACE
-from ..rules.transcripts.mempalace import place_of
-from ..rules.transcripts.read import (
+from ..importers.transcripts import mem0
+from ..importers.transcripts.looks_like import UNDERSTOOD, refusal
+from ..importers.transcripts.mempalace import FORMAT as MEMPALACE
+from ..importers.transcripts.mempalace import place_of
+from ..importers.transcripts.read import (
     LINE_READERS,
     LIST_SHAPES,
     UTF_16,
@@ -30,7 +29,8 @@ from ..rules.transcripts.read import (
     lines_format,
     read,
 )
-from ..rules.transcripts.turns import FAULTS, Conversation, Omissions, Skip, not_understood
+from ..importers.transcripts.turns import FAULTS, Conversation, Omissions, Skip, not_understood
+from ..prompt.attachments import attach_files
 from .archives import CONVERSATIONS, Archive, is_archive
 from .import_tables import NO_TABLE_OPTIONS, OnSkip, Opened, Part, TableOptions, csv_part, table_part
 from .mempalace import database_of, drawers_part, identity_of

@@ -17,8 +17,8 @@ import typer
 
 from ..base.errors import InvalidInput
 from ..base.types import Draft
-from ..rules.transcripts import tables
-from ..rules.transcripts.turns import Conversation, Skip, drafts
+from ..importers.transcripts import tables
+from ..importers.transcripts.turns import Conversation, Skip, drafts
 
 OnSkip = Callable[[Skip | Conversation], None]
 Opened = tuple[str, Iterator[Draft]]

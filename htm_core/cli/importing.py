@@ -18,9 +18,8 @@ from ..base.errors import HTMError, InvalidInput
 from ..base.identity import node_id
 from ..base.types import Draft
 from ..db.owner_claims import claim_of
-from ..memory.memory import Memory
-from ..operations import conversations
-from ..rules.transcripts.turns import (
+from ..importers import conversations
+from ..importers.transcripts.turns import (
     FAULTS,
     LINK_TO_NOTHING,
     NO_TAG,
@@ -31,6 +30,7 @@ from ..rules.transcripts.turns import (
     Skip,
     not_understood,
 )
+from ..memory.memory import Memory
 from ..text.readable import is_markdown
 from ..text.redaction.redactor import resolve_redactor
 from ..text.redaction.values import redact_draft

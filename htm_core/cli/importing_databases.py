@@ -11,9 +11,9 @@ import typer
 from pydantic import SecretStr
 
 from ..base.errors import InvalidInput
+from ..importers.foreign.database import is_address, open_foreign
 from ..memory.memory import Memory
 from ..models.embedders import CheckedEmbedder
-from ..store.foreign.database import is_address, open_foreign
 from .exit_codes import FAILED, resumable
 from .json_output import print_json
 from .options import CommonOptions, make_embedder

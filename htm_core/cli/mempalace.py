@@ -16,8 +16,8 @@ from urllib.parse import quote
 
 from ..base.errors import InvalidInput
 from ..base.types import Draft
-from ..rules.transcripts.mempalace import FORMAT, drawer_turn
-from ..rules.transcripts.turns import Skip, Turn, drafts, not_understood
+from ..importers.transcripts.mempalace import FORMAT, drawer_turn
+from ..importers.transcripts.turns import Skip, Turn, drafts, not_understood
 from .import_tables import OnSkip, Part
 
 DATABASE = "chroma.sqlite3"

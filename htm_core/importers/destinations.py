@@ -18,10 +18,10 @@ from ..engine.engine import Engine
 from ..memory.memory import Memory
 from ..palace import Palace
 from ..prompt.scope import memory_for
-from ..rules.transcripts.mempalace import place_of
 from ..text.redaction.values import redact_draft, redact_item
 from ..writing import mentions
 from .parts import ForeignDocument, ForeignMemory, ForeignMessage, ForeignRow, NotUnderstood
+from .transcripts.mempalace import place_of
 from .vectors import SAME, VectorModel, similarity
 
 T = TypeVar("T")

@@ -8,11 +8,11 @@ from typing import Any
 from ..base.errors import InvalidInput
 from ..base.types import CollectionItem
 from ..prompt.documents import item_of
-from ..store.foreign.database import ForeignDatabase, ForeignTable
+from .foreign.database import ForeignDatabase, ForeignTable
 from .messages import distinct_ids, langchain_message
 from .parts import ForeignDocument, ForeignPart, ForeignRow, NotUnderstood
 
-SQL = "store/foreign/langchain_postgres"
+SQL = "importers/foreign/langchain_postgres"
 # The names that PGEngine.init_vectorstore_table gives to the columns.
 ID, CONTENT, EMBEDDING, METADATA = "langchain_id", "content", "embedding", "langchain_metadata"
 

@@ -12,13 +12,13 @@ from typing import Any
 
 from ..base.storable import storable
 from ..base.types import CollectionItem
-from ..store.foreign.database import ForeignDatabase, ForeignTable
 from .checkpoints import KeptAsDeltas, listed_messages, messages_of, value_of
 from .deltas import DeltaMessages
+from .foreign.database import ForeignDatabase, ForeignTable
 from .messages import langchain_message
 from .parts import ForeignDocument, ForeignMessage, ForeignPart, ForeignRow, NotUnderstood
 
-SQL = "store/foreign/langgraph"
+SQL = "importers/foreign/langgraph"
 # Where HTMStore keeps its items.
 ITEMS = "langgraph:store"
 _TOKEN = re.compile(r"\[[^\]]{0,1000}\]|\{[^}]{0,1000}\}|[^.\[\]{}]+")

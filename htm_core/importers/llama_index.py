@@ -7,11 +7,11 @@ from collections.abc import Generator, Sequence
 
 from ..base.types import CollectionItem
 from ..prompt.documents import jsonb_metadata
-from ..store.foreign.database import ForeignDatabase, ForeignTable
+from .foreign.database import ForeignDatabase, ForeignTable
 from .messages import distinct_ids, llamaindex_message
 from .parts import ForeignDocument, ForeignPart, ForeignRow, NotUnderstood
 
-SQL = "store/foreign/llama_index"
+SQL = "importers/foreign/llama_index"
 PREFIX = "data_"  # PGVectorStore puts it before the name that it was given
 _CONTENT = "_node_content"
 

@@ -9,10 +9,10 @@ from typing import Any
 from ..base.types import Draft
 from ..prompt.documents import jsonb_metadata
 from ..prompt.messages import storable_name
-from ..store.foreign.database import ForeignDatabase
+from .foreign.database import ForeignDatabase
 from .parts import ForeignMemory, ForeignPart, ForeignRow, NotUnderstood
 
-SQL = "store/foreign/mem0"
+SQL = "importers/foreign/mem0"
 # What mem0 itself writes into a payload, and what has a place of its own here.
 _OWN = frozenset(
     {"data", "hash", "text_lemmatized", "user_id", "run_id", "actor_id", "role", "created_at", "updated_at"}

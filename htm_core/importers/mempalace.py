@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from ..base.errors import InvalidInput
-from ..rules.transcripts.mempalace import FORMAT, drawer_turn
-from ..rules.transcripts.turns import Skip, drafts
-from ..store.foreign.database import ForeignDatabase, ForeignTable
+from .foreign.database import ForeignDatabase, ForeignTable
 from .parts import ForeignMemory, ForeignPart, ForeignRow, NotUnderstood
+from .transcripts.mempalace import FORMAT, drawer_turn
+from .transcripts.turns import Skip, drafts
 
-SQL = "store/foreign/mempalace"
+SQL = "importers/foreign/mempalace"
 COLUMNS = ["id", "document", "metadata", "embedding", "updated_at"]
 
 

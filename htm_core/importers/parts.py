@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal, Protocol, TypeAlias
 
 from ..base.types import CollectionItem, Draft
-from ..store.foreign.database import ForeignDatabase, ForeignTable
+from .foreign.database import ForeignDatabase, ForeignTable
 
 # Where rows go: to a collection of documents, to the items of HTMStore, to the logs of sessions, to memories, or into a palace.
 Destination: TypeAlias = Literal["collection", "store", "log", "memories", "palace"]

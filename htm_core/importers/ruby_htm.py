@@ -10,11 +10,11 @@ from ..base.errors import InvalidInput
 from ..base.types import Draft
 from ..prompt.documents import jsonb_metadata
 from ..prompt.messages import storable_name
-from ..store.foreign.database import ForeignDatabase
 from ..text.tags import normalize
+from .foreign.database import ForeignDatabase
 from .parts import ForeignMemory, ForeignPart, ForeignRow, NotUnderstood
 
-SQL = "store/foreign/ruby_htm"
+SQL = "importers/foreign/ruby_htm"
 # The tables beside `nodes` that are read, and those that hold nothing to import, with columns to know them by.
 _READ = {
     "robots": ("id", "name"),

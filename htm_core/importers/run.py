@@ -14,8 +14,8 @@ from ..base.errors import InvalidInput, NotFound, StorageError
 from ..base.types import EmbedderLike
 from ..collections.collection import Collection
 from ..memory.memory import Memory
-from ..store.foreign.database import BATCH, ForeignDatabase, ForeignTable, open_foreign
 from .destinations import DocumentWriter, LogWriter, MemoryWriter, PalaceWriter, RowWriter
+from .foreign.database import BATCH, ForeignDatabase, ForeignTable, open_foreign
 from .langchain_postgres import ChatMessageHistories, PGVectorCollections, PGVectorStoreTables
 from .langgraph import PostgresSavers, PostgresStores
 from .llama_index import PGVectorStoreNodes, PostgresChatStores

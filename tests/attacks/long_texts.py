@@ -11,9 +11,9 @@ import time
 from contextlib import suppress
 
 from htm_core import InvalidInput, Memory, Settings
+from htm_core.importers.transcripts.read import read
 from htm_core.palace import Enforcer, Palace
 from htm_core.prompt.tool_replies import recall_reply
-from htm_core.rules.transcripts.read import read
 from tests.conftest import SETTINGS
 from tests.stand_ins import HashEmbedder
 

@@ -13,8 +13,8 @@ from llama_index.core.base.llms.types import ChatMessage, TextBlock, ThinkingBlo
 from htm_core import Memory
 from htm_core.importers.messages import langchain_message, llamaindex_message
 from htm_core.importers.parts import ForeignMessage
-from htm_core.rules.transcripts.gemini_cli import drafts_of
-from htm_core.rules.transcripts.read import read
+from htm_core.importers.transcripts.gemini_cli import drafts_of
+from htm_core.importers.transcripts.read import read
 from htm_llamaindex import HTMChatStore, HTMMemory, HTMMemoryBlock
 from tests.conftest import Make
 from tests.llamaindex.models import result, said

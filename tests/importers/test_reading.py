@@ -9,7 +9,7 @@ import pytest
 
 from htm_core import DatabaseUnavailable, InvalidInput, NotFound
 from htm_core.importers import import_database
-from htm_core.store.foreign.database import open_foreign
+from htm_core.importers.foreign.database import open_foreign
 from htm_langchain import HTMVectorStore
 from tests.conftest import Make
 from tests.importers import peers

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from htm_core import Memory
+from htm_core.importers.transcripts.read import read
 from htm_core.palace import Palace
-from htm_core.rules.transcripts.read import read
 from htm_core.samples import conversation
 from htm_core.server.settings import Identity
 from tests.conftest import SETTINGS

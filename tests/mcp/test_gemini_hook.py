@@ -16,7 +16,7 @@ from htm_core import InvalidInput
 from htm_core.cli import hook as hook_module
 from htm_core.cli.commands import command
 from htm_core.cli.options import CommonOptions
-from htm_core.rules.transcripts.gemini_cli import drafts_of
+from htm_core.importers.transcripts.gemini_cli import drafts_of
 from tests.cli.conftest import ROOT
 from tests.conftest import Make
 

@@ -19,9 +19,9 @@ from htm_core.api import arguments as wire
 from htm_core.api.routes import ROUTES
 from htm_core.base.filters.filters import compile_where
 from htm_core.base.filters.json_values import plain
+from htm_core.importers.transcripts.read import read
 from htm_core.prompt.exact_json import decode_value, encode_value
 from htm_core.prompt.memory_files import _places
-from htm_core.rules.transcripts.read import read
 from htm_core.server.mcp.arguments import RecallArguments, read_arguments
 from htm_core.text import tags
 from htm_core.text.redaction.redactor import Redactor

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.rules.transcripts.read import Transcript, iter_read, read
+from htm_core.importers.transcripts.read import Transcript, iter_read, read
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 

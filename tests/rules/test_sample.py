@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 from htm_core import samples
-from htm_core.rules.transcripts.read import read
+from htm_core.importers.transcripts.read import read
 
 TURNS = samples.conversation()
 QUESTIONS = samples.questions()

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from htm_core.base.errors import InvalidInput
 from htm_core.base.folding import has_words
 from htm_core.base.types import Attachment, Draft
-from htm_core.rules.transcripts import tables
-from htm_core.rules.transcripts.json_items import items
-from htm_core.rules.transcripts.read import FORMATS, Transcript, iter_list, iter_read, read
+from htm_core.importers.transcripts import tables
+from htm_core.importers.transcripts.json_items import items
+from htm_core.importers.transcripts.read import FORMATS, Transcript, iter_list, iter_read, read
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "transcripts"
 ALL = ("garden.jsonl", "messages_to_dict.json", "dumpd.json", "conversations.json", "doorstep.txt")

@@ -19,9 +19,9 @@ from ..base.types import Draft
 from ..db.database import Connection
 from ..db.errors import attempts
 from ..engine.engine import Engine
-from ..rules.transcripts.turns import Conversation
 from ..text.redaction.values import redact_draft
 from ..writing import forgetting, mentions
+from .transcripts.turns import Conversation
 
 TAKEN_BACK = "htm:taken-back"  # who has forgotten what was taken back; no robot has such a name by accident
 AT_ONCE = 200  # conversations

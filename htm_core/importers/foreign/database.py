@@ -74,7 +74,7 @@ class ForeignDatabase:
         self._connection = connection
         self.tables: Sequence[ForeignTable] = tuple(
             ForeignTable(row["schema"], row["name"], _columns(row["columns"]), row["readable"])
-            for row in connection.execute(load("store/foreign/database")["tables"]).fetchall()
+            for row in connection.execute(load("importers/foreign/database")["tables"]).fetchall()
         )
 
     def find(self, schema: str, name: str) -> ForeignTable | None:
@@ -82,7 +82,11 @@ class ForeignDatabase:
         return next((each for each in self.tables if (each.schema, each.name) == (schema, name)), None)
 
     def count(
-        self, table: ForeignTable, subject: str = "store/foreign/database", statement: str = "count", **parameters: Any
+        self,
+        table: ForeignTable,
+        subject: str = "importers/foreign/database",
+        statement: str = "count",
+        **parameters: Any,
     ) -> int:
         """Count the rows of a table, or what another statement counts in it."""
         [row] = self.read(subject, statement, tables={"table": table}, **parameters)
@@ -106,7 +110,7 @@ class ForeignDatabase:
         names: dict[str, Composable] = {name: _quoted(each.schema, each.name) for name, each in tables.items()}
         names |= {name: _quoted(column) for name, column in (columns or {}).items()}
         names["further"] = SQL("").join(
-            SQL(load("store/foreign/database")["further_column"]).format(
+            SQL(load("importers/foreign/database")["further_column"]).format(
                 column=_quoted(column), alias=_quoted(f"further_{at}")
             )
             for at, column in enumerate(further)
