@@ -11,12 +11,12 @@ from functools import cache
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from ..api import arguments as wire
-from ..api.problems import error_of
-from ..api.routes import Route, by_verb
 from ..base.errors import HTMError
 from ..base.types import Conflict
+from . import arguments as wire
 from .errors import RequestRefused, ServerUnavailable
+from .problems import error_of
+from .routes import Route, by_verb
 
 AGAIN = (429, 503)  # answers after which the same request may be sent again
 

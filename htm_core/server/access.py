@@ -11,7 +11,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from ..api.problems import Problem
+from ..client.problems import Problem
 from ..db import tokens
 from ..db.database import Database
 from .http import Scope, header

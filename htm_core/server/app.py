@@ -14,9 +14,9 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 
-from ..api.problems import Problem, problem_of
-from ..api.routes import TokenScope
 from ..base.errors import HTMError
+from ..client.problems import Problem, problem_of
+from ..client.routes import TokenScope
 from ..db import tokens
 from ..db.database import Database
 from .access import Access, RequestRate, require

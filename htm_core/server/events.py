@@ -10,8 +10,8 @@ from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 
-from ..api.problems import Problem
 from ..base.types import Event
+from ..client.problems import Problem
 from .http import ClientGone, Receive, Send
 from .settings import Identity
 

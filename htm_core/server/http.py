@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..api.problems import MEDIA_TYPE, Problem
+from ..client.problems import MEDIA_TYPE, Problem
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

@@ -12,10 +12,10 @@ from datetime import datetime
 from typing import Any, TypeVar
 from uuid import UUID
 
-from ..api.problems import Problem
-from ..api.routes import Route
 from ..base.errors import HTMError
 from ..base.types import Draft
+from ..client.problems import Problem
+from ..client.routes import Route
 from ..db.database import Database
 from ..store import idempotency
 from ..store.idempotency import KeptAnswer, KeptRequest

@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
-from ..api import arguments as wire
-from ..api.problems import MEDIA_TYPE, TITLES, TYPE
-from ..api.routes import ROUTES, Route
 from ..base.errors import IN_PYTHON
 from ..base.version import VERSION
+from ..client import arguments as wire
+from ..client.problems import MEDIA_TYPE, TITLES, TYPE
+from ..client.routes import ROUTES, Route
 
 REFERENCE = "#/components/schemas/{model}"
 PROBLEM = {

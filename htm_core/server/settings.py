@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 
-from ..api.routes import TokenScope
 from ..base.errors import InvalidInput
+from ..client.routes import TokenScope
 
 LOCAL_NAMES = ("localhost", "localhost.localdomain")
 SCOPES: tuple[TokenScope, ...] = ("read", "write", "admin")

@@ -9,11 +9,11 @@ from urllib.parse import parse_qsl, unquote_to_bytes, urlencode
 
 from pydantic import ValidationError
 
-from ..api import arguments as wire
-from ..api.problems import Problem, problem_of
-from ..api.routes import FoundRoute, Route, find
 from ..base.errors import InvalidInput, NotFound
 from ..base.types import Conflict, Node
+from ..client import arguments as wire
+from ..client.problems import Problem, problem_of
+from ..client.routes import FoundRoute, Route, find
 from ..memory.memory import Memory
 from .access import require
 from .http import JSON, Answer, Receive, Scope, header, read_body

@@ -17,8 +17,8 @@ from typing import Any
 import httpx
 import pytest
 
-from htm_core.api.routes import ROUTES
 from htm_core.client import Client
+from htm_core.client.routes import ROUTES
 from htm_core.db import tokens
 from htm_core.db.database import Database
 from htm_core.server import run

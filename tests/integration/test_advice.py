@@ -13,15 +13,15 @@ import pytest
 
 import htm_core
 from htm_core import HTMError, InvalidInput, Memory, NotFound
-from htm_core.api.problems import WHAT_NEXT as OVER_HTTP
-from htm_core.api.problems import error_of, problem_of
-from htm_core.api.routes import ROUTES
 from htm_core.base.errors import IN_PYTHON, Advice
 from htm_core.cli.chat.terminal import HELP
 from htm_core.cli.chat.terminal import WHAT_NEXT as IN_CHAT
 from htm_core.cli.commands import COMMANDS
 from htm_core.cli.exit_codes import WHAT_NEXT as IN_A_SHELL
 from htm_core.cli.palace import PalaceAction
+from htm_core.client.problems import WHAT_NEXT as OVER_HTTP
+from htm_core.client.problems import error_of, problem_of
+from htm_core.client.routes import ROUTES
 from htm_core.palace import Palace, PalaceToolReplies
 from htm_core.prompt.function_tools import call_tool
 from htm_core.prompt.tool_replies import WHAT_NEXT as IN_TOOLS

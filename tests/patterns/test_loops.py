@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from htm_core import HTMError
-from htm_core.api import arguments as wire
-from htm_core.api.routes import ROUTES
 from htm_core.base.filters.filters import compile_where
 from htm_core.base.filters.json_values import plain
+from htm_core.client import arguments as wire
+from htm_core.client.routes import ROUTES
 from htm_core.importers.transcripts.read import read
 from htm_core.prompt.exact_json import decode_value, encode_value
 from htm_core.prompt.memory_files import _places

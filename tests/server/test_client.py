@@ -9,9 +9,9 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from htm_core import Conflict, Draft, InvalidInput, Memory, NotFound, Window
-from htm_core.api import arguments as wire
-from htm_core.api.routes import HANDLES, NOT_SERVED, ROUTES, by_verb
 from htm_core.client import AsyncClient, Client, RequestRefused, ServerUnavailable
+from htm_core.client import arguments as wire
+from htm_core.client.routes import HANDLES, NOT_SERVED, ROUTES, by_verb
 from htm_core.forgetting.backup import Backup
 from tests.server.conftest import Issue, Running
 

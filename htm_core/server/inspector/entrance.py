@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from ...api.problems import Problem
+from ...client.problems import Problem
 from ..access import RequestRate
 from ..http import header
 from ..settings import ServerSettings

@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl, urlsplit
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 
-from ...api.problems import Problem
 from ...base.errors import InvalidInput
+from ...client.problems import Problem
 from ..http import header
 from ..memories import AT_ONCE
 from .sign_in import is_same

@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from ...api.problems import TITLES, Problem, problem_of
 from ...base.errors import HTMError
+from ...client.problems import TITLES, Problem, problem_of
 from ..access import RequestRate
 from ..app import Application, Mounted
 from ..http import ClientGone, Message, Receive, Scope, Send

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ...api.problems import Problem
+from ...client.problems import Problem
 from ..access import Access
 from ..http import Scope
 from ..settings import Identity

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from ...api.problems import Problem
+from ...client.problems import Problem
 from ...memory.memory import Memory
 from ..access import require
 from ..memories import Memories, Whose

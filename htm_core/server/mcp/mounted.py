@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from ...api.problems import Problem
+from ...client.problems import Problem
 from ..app import Mounted
 from ..http import Receive, Scope, Send
 from ..memories import Memories, Whose

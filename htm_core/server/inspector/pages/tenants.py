@@ -6,8 +6,8 @@ import asyncio
 
 from starlette.responses import Response
 
-from ....api.problems import Problem
 from ....base.types import TenantSizes
+from ....client.problems import Problem
 from ....engine import read
 from ....memory.memory import Memory
 from ..visit import Visit
