@@ -26,10 +26,10 @@ from jsonschema import Draft202012Validator
 
 from htm_core import Memory, Settings
 from htm_core.memory.process import runtime, threads
-from htm_core.server.app import Application
-from htm_core.server.openapi import described
-from htm_core.server.run import configured
-from htm_core.server.settings import Identity, ServerSettings
+from htm_core.serve.app import Application
+from htm_core.serve.openapi import described
+from htm_core.serve.run import configured
+from htm_core.serve.settings import Identity, ServerSettings
 
 ODD_TEXTS = (
     "",

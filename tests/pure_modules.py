@@ -4,7 +4,7 @@ from __future__ import annotations
 
 PURE = (
     "htm_core.forgetting.backup_lines",
-    "htm_core.rules.clusters",
+    "htm_core.serve.clusters",
     "htm_core.prompt.evaluation",
     "htm_core.base.filters.conditions",
     "htm_core.base.filters.filters",
@@ -26,7 +26,7 @@ PURE = (
     "htm_core.base.places",
     "htm_core.change.facts",
     "htm_core.change.profile",
-    "htm_core.rules.projection",
+    "htm_core.serve.projection",
     "htm_core.palace.promotion",
     "htm_core.recall.ranking",
     "htm_core.palace.raw_output",

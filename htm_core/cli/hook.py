@@ -18,7 +18,7 @@ from ..base.types import Draft
 from ..importers import conversations
 from ..importers.transcripts.gemini_cli import drafts_of
 from ..importers.transcripts.read import Transcript, read
-from ..integration.session_start import wake_text
+from ..serve.session_start import wake_text
 from .exit_codes import FAILED, print_error, told
 from .importing import BATCH, new_and_changed
 from .json_output import print_json

@@ -38,7 +38,7 @@ def mcp(
     if common.json:
         raise InvalidInput("expected no --json, since stdout carries the protocol; leave it out")
     try:
-        from ..server.mcp import build_server, serve_stdio
+        from ..serve.mcp import build_server, serve_stdio
     except ImportError as error:
         raise InvalidInput(str(error)) from None
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")

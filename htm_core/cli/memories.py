@@ -19,8 +19,8 @@ from ..base.trust import check_source
 from ..base.types import Draft, Mention
 from ..engine.read import named_users
 from ..importers.transcripts.turns import iso_time
-from ..integration.contents import titles_of
 from ..memory.memory import Memory
+from ..serve.contents import titles_of
 from . import completion
 from .exit_codes import NOTHING_FOUND
 from .forget import lifetime

@@ -14,10 +14,10 @@ import typer
 from ..base.types import Event
 from ..memory.memory import Memory
 from ..memory.process import shutdown, threads
-from ..server.app import Application
-from ..server.memories import Whose
-from ..server.run import check_start, serve
-from ..server.settings import Identity, ServerSettings
+from ..serve.app import Application
+from ..serve.memories import Whose
+from ..serve.run import check_start, serve
+from ..serve.settings import Identity, ServerSettings
 from .options import CommonOptions
 from .rendering import stderr_console
 
@@ -89,7 +89,7 @@ def application(
         verb_timeout=process.verb_timeout,
     )
     if find_spec("mcp") is not None:
-        from ..server.mcp.mounted import mounted
+        from ..serve.mcp.mounted import mounted
 
         made.mount(mounted(made.memories, ignore_unknown=ignore_unknown))
     return made

@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from ..memory.process import shutdown
-from ..server.run import serve
-from ..server.settings import Identity, ServerSettings
+from ..serve.run import serve
+from ..serve.settings import Identity, ServerSettings
 from .commands import DEMO_TENANT
 from .demo import fill_with_sample
 from .json_output import print_json

@@ -25,7 +25,7 @@ from htm_core import Memory
 from htm_core.client import Client
 from htm_core.palace import Enforcer, Palace, PalaceToolReplies
 from htm_core.prompt.function_tools import call_tool
-from htm_core.server.mcp.tools import TOOLS
+from htm_core.serve.mcp.tools import TOOLS
 from htm_langchain import HTMMemoryMiddleware, HTMRetriever, create_palace_tools, with_memory
 from htm_llamaindex import HTMChatStore, HTMMemory, HTMMemoryBlock, HTMPalaceToolSpec, HTMToolSpec
 from htm_llamaindex import HTMRetriever as HTMNodes

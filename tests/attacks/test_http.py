@@ -21,7 +21,7 @@ from htm_core.client import Client
 from htm_core.client.routes import ROUTES
 from htm_core.db import tokens
 from htm_core.db.database import Database
-from htm_core.server import run
+from htm_core.serve import run
 from tests.server.conftest import Issue, Running
 
 SECRET = "the safe opens with Zuyderpoort"

@@ -12,11 +12,11 @@ from langchain.agents import create_agent
 from llama_index.core.base.llms.types import ChatMessage
 
 from htm_core import Memory
-from htm_core.integration.session_start import known_text, wake_text
 from htm_core.palace import Palace
 from htm_core.prompt.function_tools import call_tool
-from htm_core.server.mcp import prompts, resources
-from htm_core.server.mcp.tools import TOOLS
+from htm_core.serve.mcp import prompts, resources
+from htm_core.serve.mcp.tools import TOOLS
+from htm_core.serve.session_start import known_text, wake_text
 from htm_langchain import HTMMemoryMiddleware, create_recall_tool, with_memory
 from htm_llamaindex import HTMMemory, HTMMemoryBlock, HTMToolSpec
 from tests.conftest import Make

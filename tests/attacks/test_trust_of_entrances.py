@@ -11,7 +11,7 @@ import pytest
 
 from htm_core import Memory
 from htm_core.palace import Palace, PalaceToolReplies
-from htm_core.server.mcp.tools import TOOLS
+from htm_core.serve.mcp.tools import TOOLS
 from htm_langchain import create_palace_tools, create_remember_tool
 from htm_llamaindex import HTMPalaceToolSpec, HTMToolSpec
 from tests.conftest import Make

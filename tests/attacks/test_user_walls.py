@@ -28,8 +28,8 @@ from htm_core.db.schemas import search_path
 from htm_core.memory.process import runtime
 from htm_core.models.minilm.model import MiniLM
 from htm_core.palace import Enforcer, Palace
-from htm_core.store import idempotency
-from htm_core.store.idempotency import KeptRequest
+from htm_core.serve import idempotency
+from htm_core.serve.idempotency import KeptRequest
 from tests.attacks.installations import Installation, installed
 from tests.conftest import SETTINGS
 from tests.servers import programs

@@ -19,7 +19,7 @@ from htm_core.cli.chat import sessions
 from htm_core.cli.chat.agent import RecalledMemory
 from htm_core.cli.chat.stand_in import NOTED, NOTHING, UNSURE, answer_from
 from htm_core.cli.chat.terminal import reasons_of
-from htm_core.integration.contents import titles_of
+from htm_core.serve.contents import titles_of
 from tests.cli.conftest import ROOT, Answer, Htm, bare
 from tests.conftest import Make
 from tests.docs import ollama_server

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from htm_core.integration.contents import MapPoint, MemoryMap, map_of
+from htm_core.serve.contents import MapPoint, MemoryMap, map_of
 from htm_core.server.inspector import maps as maps_module
 from htm_core.server.inspector.maps import Maps
 from htm_core.server.inspector.pages.memory_map import drawn

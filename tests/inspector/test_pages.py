@@ -20,10 +20,10 @@ from htm_core.db.database import Database
 from htm_core.engine import read
 from htm_core.palace import Palace
 from htm_core.prompt.prompt_block import WARNING
+from htm_core.serve.settings import Identity
 from htm_core.server.inspector import sign_in as sign_in_module
 from htm_core.server.inspector.pages import PAGES, growth
 from htm_core.server.inspector.pages.recall import parts_of
-from htm_core.server.settings import Identity
 from tests.conftest import Make
 from tests.inspector.conftest import SignIn, add_inspector, csrf_of, whole
 from tests.server.conftest import Issue, Running

@@ -16,7 +16,7 @@ from htm_core.cli.ui import visitor
 from htm_core.db import tenants
 from htm_core.db.database import Database
 from htm_core.engine import read
-from htm_core.server.settings import Identity
+from htm_core.serve.settings import Identity
 from tests.conftest import SETTINGS, Make
 from tests.inspector.conftest import SignIn, add_inspector, whole
 from tests.server.conftest import Running

@@ -25,9 +25,9 @@ from htm_core.client.routes import ROUTES
 from htm_core.palace import Palace, PalaceToolReplies
 from htm_core.prompt.function_tools import call_tool
 from htm_core.prompt.tool_replies import WHAT_NEXT as IN_TOOLS
-from htm_core.server.mcp.shown import WHAT_NEXT as IN_MCP
-from htm_core.server.mcp.shown import told
-from htm_core.server.mcp.tools import TOOLS
+from htm_core.serve.mcp.shown import WHAT_NEXT as IN_MCP
+from htm_core.serve.mcp.shown import told
+from htm_core.serve.mcp.tools import TOOLS
 from tests.cli.conftest import Htm, environment, htm, models  # noqa: F401 - fixtures
 
 SURFACES: Mapping[str, Mapping[Advice, str]] = {

@@ -13,7 +13,7 @@ from htm_core.palace import Enforcer, Palace, PalaceToolReplies
 from htm_core.palace.tool_replies import NO_PALACE
 from htm_core.prompt.function_tools import call_tool
 from htm_core.prompt.keep import check_keep, keep_draft
-from htm_core.server.mcp.tools import TOOLS
+from htm_core.serve.mcp.tools import TOOLS
 from tests.conftest import Make
 
 KEY = "The production key is seagull-42."

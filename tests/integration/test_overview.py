@@ -17,8 +17,8 @@ from htm_core.prompt.overview import LAST, SHORTENED, Overview, hits_block, over
 from htm_core.prompt.prompt_block import ITEM, Passage, items_of
 from htm_core.prompt.scope import memory_for, scope_of
 from htm_core.prompt.tool_replies import OPENING
-from htm_core.server.mcp.arguments import RecallArguments
-from htm_core.server.mcp.tools import recall
+from htm_core.serve.mcp.arguments import RecallArguments
+from htm_core.serve.mcp.tools import recall
 from htm_core.text.memory_replies import is_memory_reply
 from htm_langchain import create_recall_tool
 from htm_llamaindex import HTMToolSpec

@@ -21,8 +21,8 @@ from starlette.routing import Route
 
 from htm_core import InvalidInput, Memory, __version__
 from htm_core.cli.commands import command
-from htm_core.server.mcp import build_server, streamable_http
-from htm_core.server.mcp.tools import TOOLS
+from htm_core.serve.mcp import build_server, streamable_http
+from htm_core.serve.mcp.tools import TOOLS
 from tests.cli.conftest import ROOT
 from tests.conftest import Make
 from tests.mcp.conftest import ask

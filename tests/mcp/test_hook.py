@@ -15,7 +15,7 @@ from htm_core import Memory
 from htm_core.cli import hook as hook_module
 from htm_core.cli.options import CommonOptions
 from htm_core.importers.transcripts.read import iter_read, read
-from htm_core.integration.session_start import wake_text
+from htm_core.serve.session_start import wake_text
 from tests.cli.conftest import ROOT, Htm
 from tests.conftest import Make
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from htm_core import InvalidInput
-from htm_core.server.mcp import arguments
+from htm_core.serve.mcp import arguments
 
 
 @pytest.mark.parametrize(

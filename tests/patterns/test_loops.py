@@ -22,7 +22,7 @@ from htm_core.client.routes import ROUTES
 from htm_core.importers.transcripts.read import read
 from htm_core.prompt.exact_json import decode_value, encode_value
 from htm_core.prompt.memory_files import _places
-from htm_core.server.mcp.arguments import RecallArguments, read_arguments
+from htm_core.serve.mcp.arguments import RecallArguments, read_arguments
 from htm_core.text import tags
 from htm_core.text.redaction.redactor import Redactor
 from tests.pure_modules import PURE

@@ -8,7 +8,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.rules.clusters import clusters, names
+from htm_core.serve.clusters import clusters, names
 
 PLACES = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), max_size=60)
 

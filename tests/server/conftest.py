@@ -23,11 +23,11 @@ from htm_core.db import tokens
 from htm_core.db.database import Database
 from htm_core.db.tokens import ApiToken
 from htm_core.memory.process import runtime, threads
-from htm_core.server.app import Application, Mounted
-from htm_core.server.mcp.mounted import mounted
-from htm_core.server.memories import Whose
-from htm_core.server.run import configured
-from htm_core.server.settings import ServerSettings
+from htm_core.serve.app import Application, Mounted
+from htm_core.serve.mcp.mounted import mounted
+from htm_core.serve.memories import Whose
+from htm_core.serve.run import configured
+from htm_core.serve.settings import ServerSettings
 from tests.conftest import SETTINGS
 from tests.stand_ins import HashEmbedder
 

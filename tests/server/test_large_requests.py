@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from htm_core.db import tokens
-from htm_core.server.access import LOOKUPS
+from htm_core.serve.access import LOOKUPS
 from tests.server.conftest import Issue, Running
 
 MANY = 300_000

@@ -18,8 +18,8 @@ from htm_core.client import Client
 from htm_core.client.routes import ROUTES
 from htm_core.db import tokens
 from htm_core.db.database import Database
-from htm_core.server.run import check_start
-from htm_core.server.settings import Identity, ServerSettings
+from htm_core.serve.run import check_start
+from htm_core.serve.settings import Identity, ServerSettings
 from tests.server.conftest import Issue, Running
 
 ALL = frozenset(("admin",))

@@ -8,8 +8,8 @@ from datetime import datetime
 
 from ...base import validation
 from ...base.errors import InvalidInput
-from ...integration.contents import sessions_of, titles_of
 from ...memory.memory import Memory
+from ...serve.contents import sessions_of, titles_of
 
 MOST = 1_000  # sessions that are looked through for a title
 FEWEST = 4  # characters of the beginning of a session's id

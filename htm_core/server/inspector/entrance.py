@@ -6,9 +6,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from ...client.problems import Problem
-from ..access import RequestRate
-from ..http import header
-from ..settings import ServerSettings
+from ...serve.access import RequestRate
+from ...serve.http import header
+from ...serve.settings import ServerSettings
 from .fields import form_of, query_of
 from .rendering import Templates
 from .sign_in import SignIns, new_secret

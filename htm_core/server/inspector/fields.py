@@ -12,8 +12,8 @@ from starlette.requests import ClientDisconnect, Request
 
 from ...base.errors import InvalidInput
 from ...client.problems import Problem
-from ..http import header
-from ..memories import AT_ONCE
+from ...serve.http import header
+from ...serve.memories import AT_ONCE
 from .sign_in import is_same
 
 MOST_QUERY = 16_000  # bytes

@@ -13,10 +13,10 @@ from starlette.routing import Route
 
 from ...base.errors import HTMError
 from ...client.problems import TITLES, Problem, problem_of
-from ..access import RequestRate
-from ..app import Application, Mounted
-from ..http import ClientGone, Message, Receive, Scope, Send
-from ..settings import Identity
+from ...serve.access import RequestRate
+from ...serve.app import Application, Mounted
+from ...serve.http import ClientGone, Message, Receive, Scope, Send
+from ...serve.settings import Identity
 from .counting import Counting
 from .entrance import Entrance, cookie_name
 from .maps import Maps

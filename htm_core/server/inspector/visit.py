@@ -13,8 +13,8 @@ from starlette.responses import RedirectResponse, Response
 
 from ...client.problems import Problem
 from ...memory.memory import Memory
-from ..access import require
-from ..memories import Memories, Whose
+from ...serve.access import require
+from ...serve.memories import Memories, Whose
 from .counting import Counting, Key, PageCount
 from .fields import Fields, form_of, query_of
 from .maps import Maps

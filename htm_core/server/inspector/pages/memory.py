@@ -14,7 +14,7 @@ from ....base.types import Conflict, Job, Mention, Node, Related, Supersession
 from ....integration.by_hand import forget_by_hand, restore_by_hand, revise_by_hand
 from ....memory.memory import Memory
 from ....prompt.origin import mentions_of
-from ...access import require
+from ....serve.access import require
 from ..visit import Visit
 
 MENTIONS, RELATED, CHANGES, VERSIONS, KEYS = 50, 20, 20, 50, 5

@@ -10,8 +10,8 @@ from markupsafe import Markup, escape
 from starlette.responses import Response
 
 from ....base.types import Window
-from ....integration.contents import MapPoint, MemoryMap, map_of
 from ....memory.memory import Memory
+from ....serve.contents import MapPoint, MemoryMap, map_of
 from ..rendering import short
 from ..visit import Visit
 

@@ -15,8 +15,8 @@ from ....client.problems import problem_of
 from ....memory.memory import Memory
 from ....prompt.overview import hits_block
 from ....prompt.token_budget import token_counter
+from ....serve.access import require
 from ....text.tags import normalize_all
-from ...access import require
 from ..fields import Fields
 from ..visit import Visit
 

@@ -10,7 +10,7 @@ from functools import partial
 from starlette.responses import Response
 
 from ....base.types import Mention
-from ....integration.contents import Turn, changes_of
+from ....serve.contents import Turn, changes_of
 from ....working.store import NotedChange
 from ..visit import Visit
 

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from ....palace import Duplicate, Palace, PromotionConflict
 from ....palace.promotion import check_reason, check_summary
 from ....prompt.origin import mentions_of, shown_mention
-from ...access import require
+from ....serve.access import require
 from ..visit import Visit
 from .memory import id_of
 

@@ -10,7 +10,7 @@ from ....base.identity import ANONYMOUS
 from ....base.types import UserSizes
 from ....engine import read
 from ....memory.memory import Memory
-from ...access import require
+from ....serve.access import require
 from ..visit import Visit
 
 ROWS = 100

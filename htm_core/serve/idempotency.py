@@ -44,12 +44,12 @@ def begin(database: Database, request: KeptRequest, *, lease: float, keep: float
     """
     values = {"owner": request.user or "", "fingerprint": request.fingerprint, "lease": lease, "keep": keep}
     with database.transaction(request.tenant, claim=claim_of(request.user or "")) as connection:
-        connection.execute(load("store/idempotency")["forget_expired"])
-        begun = connection.execute(load("store/idempotency")["begin"], values | _name(request)).fetchone()
+        connection.execute(load("serve/idempotency")["forget_expired"])
+        begun = connection.execute(load("serve/idempotency")["begin"], values | _name(request)).fetchone()
         if begun is not None:
             locked_until: datetime = begun["locked_until"]
             return locked_until
-        row = connection.execute(load("store/idempotency")["read"], _name(request)).fetchone()
+        row = connection.execute(load("serve/idempotency")["read"], _name(request)).fetchone()
     if row is None:  # it was abandoned this very moment; the next look begins it
         return KeptAnswer(is_same=True, status=None, headers={}, body=None)
     return KeptAnswer(
@@ -67,13 +67,13 @@ def finish(
     """Keep the answer of a request that was begun."""
     values = {"locked_until": locked_until, "status": status, "headers": Jsonb(dict(headers)), "answer": body}
     with database.transaction(request.tenant, claim=claim_of(request.user or "")) as connection:
-        connection.execute(load("store/idempotency")["finish"], values | _name(request))
+        connection.execute(load("serve/idempotency")["finish"], values | _name(request))
 
 
 def abandon(database: Database, request: KeptRequest, locked_until: datetime) -> None:
     """Forget a request that had no lasting answer, so that it can be done again at once."""
     with database.transaction(request.tenant, claim=claim_of(request.user or "")) as connection:
-        connection.execute(load("store/idempotency")["abandon"], {"locked_until": locked_until} | _name(request))
+        connection.execute(load("serve/idempotency")["abandon"], {"locked_until": locked_until} | _name(request))
 
 
 def _name(request: KeptRequest) -> dict[str, object]:

@@ -17,9 +17,9 @@ from ..base.types import Draft
 from ..client.problems import Problem
 from ..client.routes import Route
 from ..db.database import Database
-from ..store import idempotency
-from ..store.idempotency import KeptAnswer, KeptRequest
+from . import idempotency
 from .http import Answer, Scope, header
+from .idempotency import KeptAnswer, KeptRequest
 from .settings import Identity
 
 _T = TypeVar("_T")

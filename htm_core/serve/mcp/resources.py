@@ -9,12 +9,12 @@ from urllib.parse import unquote
 from mcp_types import Resource, ResourceTemplate
 
 from ... import InvalidInput, Memory, NotFound
-from ...integration.contents import file_chunks, sessions_of
-from ...integration.session_start import known_text
 from ...palace import Palace
 from ...prompt.token_budget import AnswerLine, fill, said_lines, token_counter
 from ...prompt.tool_replies import OPENING
 from ...text.fence import indented, label, source
+from ..contents import file_chunks, sessions_of
+from ..session_start import known_text
 from . import arguments
 from .shown import SCHEME, said_text, uri_of
 from .tools import fetch

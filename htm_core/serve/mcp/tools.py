@@ -10,7 +10,6 @@ from typing import Any
 from mcp_types import Tool, ToolAnnotations
 
 from ... import Conflict, InvalidInput, Memory, Node
-from ...integration.session_start import known_text
 from ...palace import Enforcer, Palace, PalaceToolReplies
 from ...palace.tool_replies import NO_PALACE
 from ...prompt import tool_replies
@@ -19,6 +18,7 @@ from ...prompt.origin import WARNING, said_by
 from ...prompt.overview import Overview, recall_or_overview
 from ...prompt.scope import scope_of
 from ...prompt.token_budget import AnswerLine, fill, prefix, said_lines, token_counter
+from ..session_start import known_text
 from . import arguments
 from .shown import address_of, memory_text, said_text, title_of
 

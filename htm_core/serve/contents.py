@@ -68,8 +68,8 @@ def map_of(
     if known is not None and known.stamp == stamp.stamp:
         return known
     # They need numpy, and most who import this ask for no map: each command that shows sessions, to begin with.
-    from ..rules.clusters import clusters, names
-    from ..rules.projection import project
+    from .clusters import clusters, names
+    from .projection import project
 
     rows = map_points(memory._engine, stamp.placed, characters=CHARACTERS)
     places, shown = project([row["embedding"] for row in rows])

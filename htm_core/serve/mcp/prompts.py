@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from mcp_types import Prompt, PromptArgument
 
 from ... import InvalidInput, Memory
-from ...integration.session_start import wake_text
+from ..session_start import wake_text
 
 WAKE_UP = Prompt(
     name="wake-up",

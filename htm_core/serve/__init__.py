@@ -1,0 +1,1 @@
+"""`htm serve`: the HTTP API, and the Model Context Protocol."""
