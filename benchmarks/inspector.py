@@ -30,12 +30,12 @@ import uvicorn
 
 from benchmarks.corpus import START, Corpus
 from htm_core import Draft, Memory, Settings, shutdown
+from htm_core.inspector.mounted import Inspector, mounted
 from htm_core.memory.process import runtime, threads
 from htm_core.palace import Palace
 from htm_core.serve.app import Application
 from htm_core.serve.run import configured
 from htm_core.serve.settings import Identity, ServerSettings
-from htm_core.server.inspector.mounted import Inspector, mounted
 
 BATCH, DIMENSION, TENANT, USER = 1_000, 64, "bench", "ann"
 SETTINGS = Settings(worker="off", max_drafts=1_000_000)

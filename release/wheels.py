@@ -21,7 +21,7 @@ DISTRIBUTIONS = {
 _UNWANTED = re.compile(
     r"(^|/)(tests?|benchmarks|notebooks|docs|conftest\.py|test_[^/]*)(/|$)|^llama_index/(\w+/)?__init__\.py$"
 )
-_NEEDED = ("htm_core/db/migrations/", "htm_core/db/functions/", "htm_core/server/inspector/templates/")
+_NEEDED = ("htm_core/db/migrations/", "htm_core/db/functions/", "htm_core/inspector/templates/")
 
 
 def check(dist: Path, root: Path, version: str) -> list[str]:

@@ -12,7 +12,7 @@ PURE = (
     "htm_core.base.filters.jsonpath",
     "htm_core.base.filters.letter_case",
     "htm_core.collections.fusion",
-    "htm_core.rules.graph_layout",
+    "htm_core.inspector.graph_layout",
     "htm_core.palace.grounding.detection",
     "htm_core.palace.grounding.grounding",
     "htm_core.palace.grounding.incompatible",

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 import httpx
 import pytest
 
+from htm_core.inspector.mounted import Inspector, mounted
 from htm_core.serve.settings import Identity
-from htm_core.server.inspector.mounted import Inspector, mounted
 from tests.server.conftest import Issue, Running, issue, start
 from tests.stand_ins import HashEmbedder
 

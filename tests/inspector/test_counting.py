@@ -8,8 +8,8 @@ import re
 import pytest
 
 from htm_core import InvalidInput, Memory
-from htm_core.server.inspector import counting as counting_module
-from htm_core.server.inspector.counting import MOST, Counting
+from htm_core.inspector import counting as counting_module
+from htm_core.inspector.counting import MOST, Counting
 from tests.conftest import Make
 from tests.inspector.conftest import SignIn
 

@@ -9,8 +9,8 @@ from urllib.parse import quote_from_bytes
 import httpx
 import pytest
 
+from htm_core.inspector.pages import PAGES
 from htm_core.serve.settings import Identity
-from htm_core.server.inspector.pages import PAGES
 from tests.conftest import Make
 from tests.inspector.conftest import add_inspector
 from tests.server.conftest import Running

@@ -10,9 +10,9 @@ import pytest
 
 from htm_core import NotFound
 from htm_core.db.database import Database
+from htm_core.inspector.entrance import MOST_FORM
+from htm_core.inspector.pages import PAGES
 from htm_core.palace import Palace
-from htm_core.server.inspector.entrance import MOST_FORM
-from htm_core.server.inspector.pages import PAGES
 from tests.conftest import Make
 from tests.inspector.conftest import add_inspector, csrf_of
 from tests.server.conftest import Issue, Running

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from htm_core.inspector import maps as maps_module
+from htm_core.inspector.maps import Maps
+from htm_core.inspector.pages.memory_map import drawn
 from htm_core.serve.contents import MapPoint, MemoryMap, map_of
-from htm_core.server.inspector import maps as maps_module
-from htm_core.server.inspector.maps import Maps
-from htm_core.server.inspector.pages.memory_map import drawn
 from tests.conftest import Make
 from tests.inspector.conftest import SignIn, whole
 

@@ -18,12 +18,12 @@ from htm_core.base.types import Hit, Node
 from htm_core.db import tokens
 from htm_core.db.database import Database
 from htm_core.engine import read
+from htm_core.inspector import sign_in as sign_in_module
+from htm_core.inspector.pages import PAGES, growth
+from htm_core.inspector.pages.recall import parts_of
 from htm_core.palace import Palace
 from htm_core.prompt.prompt_block import WARNING
 from htm_core.serve.settings import Identity
-from htm_core.server.inspector import sign_in as sign_in_module
-from htm_core.server.inspector.pages import PAGES, growth
-from htm_core.server.inspector.pages.recall import parts_of
 from tests.conftest import Make
 from tests.inspector.conftest import SignIn, add_inspector, csrf_of, whole
 from tests.server.conftest import Issue, Running
@@ -448,7 +448,7 @@ def test_an_unexpected_failure_says_nothing_of_what_failed(sign_in: SignIn, monk
 
     client = sign_in()
     monkeypatch.setattr(Memory, "stats", broken)
-    monkeypatch.setattr("htm_core.server.inspector.pages.health._of", broken)
+    monkeypatch.setattr("htm_core.inspector.pages.health._of", broken)
     for _ in range(300):  # on a busy machine the page says first that it is counting
         answer = client.get("/ui/health")
         if answer.status_code != 200:

@@ -8,7 +8,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.rules.graph_layout import lay_out
+from htm_core.inspector.graph_layout import lay_out
 
 GRAPHS = st.integers(0, 12).flatmap(
     lambda count: st.tuples(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from ...client.problems import Problem
-from ...serve.access import RequestRate
-from ...serve.http import header
-from ...serve.settings import ServerSettings
+from ..client.problems import Problem
+from ..serve.access import RequestRate
+from ..serve.http import header
+from ..serve.settings import ServerSettings
 from .fields import form_of, query_of
 from .rendering import Templates
 from .sign_in import SignIns, new_secret

@@ -9,9 +9,9 @@ from typing import cast, get_args
 
 from starlette.responses import Response
 
-from ....base.types import Item, Mention, OrderName
-from ....working.eviction_policies import ranking
-from ....working.memory import WorkingMemory
+from ...base.types import Item, Mention, OrderName
+from ...working.eviction_policies import ranking
+from ...working.memory import WorkingMemory
 from ..visit import ROBOT, Visit
 
 ORDERS: tuple[OrderName, ...] = get_args(OrderName)

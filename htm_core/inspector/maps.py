@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 
-from ...serve.contents import MemoryMap
+from ..serve.contents import MemoryMap
 from .counting import Key
 
 MOST = 40_000  # points of all maps that are kept; the map that was asked for least lately goes first

@@ -6,10 +6,10 @@ import asyncio
 
 from starlette.responses import Response
 
-from ....base.types import TenantSizes
-from ....client.problems import Problem
-from ....engine import read
-from ....memory.memory import Memory
+from ...base.types import TenantSizes
+from ...client.problems import Problem
+from ...engine import read
+from ...memory.memory import Memory
 from ..visit import Visit
 
 ROWS = 100

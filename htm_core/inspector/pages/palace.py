@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from ....palace import Palace
+from ...palace import Palace
 from ..visit import Visit
 
 ROWS, DECISIONS = 50, 20

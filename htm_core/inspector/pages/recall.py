@@ -8,15 +8,15 @@ from typing import cast, get_args
 
 from starlette.responses import Response
 
-from ....base.errors import HTMError
-from ....base.settings import Signals
-from ....base.types import Hit, Mode, Recall, Scope
-from ....client.problems import problem_of
-from ....memory.memory import Memory
-from ....prompt.overview import hits_block
-from ....prompt.token_budget import token_counter
-from ....serve.access import require
-from ....text.tags import normalize_all
+from ...base.errors import HTMError
+from ...base.settings import Signals
+from ...base.types import Hit, Mode, Recall, Scope
+from ...client.problems import problem_of
+from ...memory.memory import Memory
+from ...prompt.overview import hits_block
+from ...prompt.token_budget import token_counter
+from ...serve.access import require
+from ...text.tags import normalize_all
 from ..fields import Fields
 from ..visit import Visit
 

@@ -11,10 +11,10 @@ from urllib.parse import quote, urlencode
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from ...client.problems import Problem
-from ...memory.memory import Memory
-from ...serve.access import require
-from ...serve.memories import Memories, Whose
+from ..client.problems import Problem
+from ..memory.memory import Memory
+from ..serve.access import require
+from ..serve.memories import Memories, Whose
 from .counting import Counting, Key, PageCount
 from .fields import Fields, form_of, query_of
 from .maps import Maps

@@ -5,7 +5,7 @@ It needs Starlette and Jinja2: `pip install "htm-memory[serve]"`. No page needs 
 
 from __future__ import annotations
 
-from ...base.errors import InvalidInput
+from ..base.errors import InvalidInput
 
 try:
     import jinja2 as _jinja2  # noqa: F401 - what is missing is said here, in words

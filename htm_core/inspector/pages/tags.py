@@ -7,9 +7,9 @@ from itertools import islice
 
 from starlette.responses import Response
 
-from ....base.types import TagRelated
-from ....memory.memory import Memory
-from ....tags.tag_tree import TagTree
+from ...base.types import TagRelated
+from ...memory.memory import Memory
+from ...tags.tag_tree import TagTree
 from ..visit import Visit
 
 ROWS, RELATED = 300, 20

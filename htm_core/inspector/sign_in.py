@@ -9,10 +9,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ...client.problems import Problem
-from ...serve.access import Access
-from ...serve.http import Scope
-from ...serve.settings import Identity
+from ..client.problems import Problem
+from ..serve.access import Access
+from ..serve.http import Scope
+from ..serve.settings import Identity
 
 IDLE = 12 * 3_600.0  # seconds without a request, after which somebody is signed out
 LONGEST = 7 * 86_400.0  # seconds for which anybody stays signed in

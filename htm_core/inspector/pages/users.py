@@ -6,11 +6,11 @@ import asyncio
 
 from starlette.responses import Response
 
-from ....base.identity import ANONYMOUS
-from ....base.types import UserSizes
-from ....engine import read
-from ....memory.memory import Memory
-from ....serve.access import require
+from ...base.identity import ANONYMOUS
+from ...base.types import UserSizes
+from ...engine import read
+from ...memory.memory import Memory
+from ...serve.access import require
 from ..visit import Visit
 
 ROWS = 100

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from ....base.types import SpanCounts, Stats
-from ....engine import read
-from ....memory.memory import Memory
+from ...base.types import SpanCounts, Stats
+from ...engine import read
+from ...memory.memory import Memory
 from ..visit import Visit
 
 UNITS = ("day", "week", "month")

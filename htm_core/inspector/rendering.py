@@ -12,8 +12,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
-from ...base.version import VERSION
-from ...prompt.origin import speaker
+from ..base.version import VERSION
+from ..prompt.origin import speaker
 
 HERE = Path(__file__).parent
 SHORT = 220  # characters of a text in a list

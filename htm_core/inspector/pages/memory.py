@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from ....base.errors import NotFound
-from ....base.identity import looks_like_id
-from ....base.types import Conflict, Job, Mention, Node, Related, Supersession
-from ....integration.by_hand import forget_by_hand, restore_by_hand, revise_by_hand
-from ....memory.memory import Memory
-from ....prompt.origin import mentions_of
-from ....serve.access import require
+from ...base.errors import NotFound
+from ...base.identity import looks_like_id
+from ...base.types import Conflict, Job, Mention, Node, Related, Supersession
+from ...memory.memory import Memory
+from ...prompt.origin import mentions_of
+from ...serve.access import require
+from ..by_hand import forget_by_hand, restore_by_hand, revise_by_hand
 from ..visit import Visit
 
 MENTIONS, RELATED, CHANGES, VERSIONS, KEYS = 50, 20, 20, 50, 5

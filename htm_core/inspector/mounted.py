@@ -11,12 +11,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from ...base.errors import HTMError
-from ...client.problems import TITLES, Problem, problem_of
-from ...serve.access import RequestRate
-from ...serve.app import Application, Mounted
-from ...serve.http import ClientGone, Message, Receive, Scope, Send
-from ...serve.settings import Identity
+from ..base.errors import HTMError
+from ..client.problems import TITLES, Problem, problem_of
+from ..serve.access import RequestRate
+from ..serve.app import Application, Mounted
+from ..serve.http import ClientGone, Message, Receive, Scope, Send
+from ..serve.settings import Identity
 from .counting import Counting
 from .entrance import Entrance, cookie_name
 from .maps import Maps

@@ -6,11 +6,11 @@ import asyncio
 
 from starlette.responses import Response
 
-from ....base.settings import home
-from ....base.types import Stats
-from ....db.doctor import OLD_JOB_SECONDS
-from ....db.findings import MIN_FREE, Finding, free_space
-from ....models.tokenizers import default_tokens
+from ...base.settings import home
+from ...base.types import Stats
+from ...db.doctor import OLD_JOB_SECONDS
+from ...db.findings import MIN_FREE, Finding, free_space
+from ...models.tokenizers import default_tokens
 from ..visit import Visit
 
 

@@ -9,9 +9,9 @@ from functools import partial
 
 from starlette.responses import Response
 
-from ....base.types import Mention
-from ....serve.contents import Turn, changes_of
-from ....working.store import NotedChange
+from ...base.types import Mention
+from ...serve.contents import Turn, changes_of
+from ...working.store import NotedChange
 from ..visit import Visit
 
 LATEST = 500  # messages that one page of sessions is made of

@@ -10,10 +10,10 @@ from urllib.parse import parse_qsl, urlsplit
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 
-from ...base.errors import InvalidInput
-from ...client.problems import Problem
-from ...serve.http import header
-from ...serve.memories import AT_ONCE
+from ..base.errors import InvalidInput
+from ..client.problems import Problem
+from ..serve.http import header
+from ..serve.memories import AT_ONCE
 from .sign_in import is_same
 
 MOST_QUERY = 16_000  # bytes

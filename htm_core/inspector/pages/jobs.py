@@ -6,7 +6,7 @@ from typing import cast, get_args
 
 from starlette.responses import Response
 
-from ....base.types import JobKind
+from ...base.types import JobKind
 from ..visit import Visit
 
 ROWS = 100

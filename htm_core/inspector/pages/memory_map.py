@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from markupsafe import Markup, escape
 from starlette.responses import Response
 
-from ....base.types import Window
-from ....memory.memory import Memory
-from ....serve.contents import MapPoint, MemoryMap, map_of
+from ...base.types import Window
+from ...memory.memory import Memory
+from ...serve.contents import MapPoint, MemoryMap, map_of
 from ..rendering import short
 from ..visit import Visit
 

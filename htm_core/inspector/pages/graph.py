@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from ....base.types import TagRelated
-from ....memory.memory import Memory
-from ....rules.graph_layout import lay_out
+from ...base.types import TagRelated
+from ...memory.memory import Memory
+from ..graph_layout import lay_out
 from ..visit import Visit
 from .memory import id_of
 

@@ -1,1 +1,0 @@
-"""Its modules move to the folders of their features."""
