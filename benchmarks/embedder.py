@@ -102,7 +102,7 @@ def best(run: Callable[[], Any], *, times: int) -> float:
 
 def sample() -> list[str]:
     """Give the messages of the sample conversation."""
-    lines = (ROOT / "htm_core/samples/conversation.jsonl").read_text("utf-8").splitlines()
+    lines = (ROOT / "htm_core/cli/samples/conversation.jsonl").read_text("utf-8").splitlines()
     return [json.loads(line)["content"] for line in lines]
 
 

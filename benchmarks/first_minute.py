@@ -33,7 +33,7 @@ from htm_core.db.database import Database
 from htm_core.models.embedders import resolve
 from htm_core.models.minilm import weights
 
-SAMPLE = Path(__file__).resolve().parents[1] / "htm_core/samples/conversation.jsonl"
+SAMPLE = Path(__file__).resolve().parents[1] / "htm_core/cli/samples/conversation.jsonl"
 PARAPHRASES = Path(__file__).with_name("paraphrases.jsonl")
 PASTED_WORDS = 28_000
 PATIENCE = 120.0  # seconds after which a vector counts as never made

@@ -38,7 +38,7 @@ from htm_core.models.minilm import weights
 from htm_core.models.tokenizers import default_tokens
 from htm_core.text.passages import split
 
-SAMPLE = Path(__file__).resolve().parents[1] / "htm_core/samples/conversation.jsonl"
+SAMPLE = Path(__file__).resolve().parents[1] / "htm_core/cli/samples/conversation.jsonl"
 MODEL, QUEUE, NOW = "the model alone", "remember_many, flush", 'remember_many, embed="now"'
 
 

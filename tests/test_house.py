@@ -47,12 +47,9 @@ LAYERS = {
     "change": 6, "collections": 6,
     "files": 7, "forgetting": 7, "jobs": 7, "recall": 7, "tags": 7,
     "importers": 8, "memory": 8, "palace": 8, "prompt": 8,
-    "anthropic_tool": 9, "client": 9, "inspector": 9, "serve": 9,
-    "rules": 51, "samples": 51,
+    "anthropic_tool": 9, "cli": 9, "client": 9, "inspector": 9, "serve": 9,
     "operations": 55,
     "__init__": 56,
-    "integration": 57,
-    "cli": 58,
 }  # fmt: skip
 # The awaited twin of a memory is made of its class, and a memory hands it out: the only circle.
 CIRCLE = ("htm_core.memory.memory", "htm_core.memory.aio")

@@ -19,7 +19,7 @@ import typer
 
 from ..base.settings import Settings, as_secret, home
 from ..memory.process import runtime
-from ..operations.completions import CompletionKind, beginning
+from .stored_words import CompletionKind, beginning
 
 SECONDS = 1.5  # for everything: importing, connecting, asking
 ABOUT = 60  # characters of what is shown beside a word

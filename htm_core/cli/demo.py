@@ -20,7 +20,6 @@ from ..importers.transcripts.read import read
 from ..memory.memory import Memory
 from ..prompt.overview import hits_block
 from ..reading.readers import reads_prompts
-from ..samples import Question, conversation, questions
 from .answers import BUDGET, AnsweredQuestion, show_answer
 from .chat.command import needs_agents
 from .import_report import ImportedTranscript
@@ -37,6 +36,7 @@ from .rendering import (
     stderr_console,
     stdout_console,
 )
+from .samples import Question, conversation, questions
 from .setup import ensure_weights
 
 BATCH = 8  # turns at once, so that working memory visibly changes

@@ -7,9 +7,9 @@ from contextlib import suppress
 
 from ..base.errors import NotFound
 from ..memory.memory import Memory
-from ..operations.short_ids import whole_id
 from ..prompt.origin import mentions_of
 from .rendering import SHORT_ID
+from .short_ids import whole_id
 
 
 def short(id: str | None) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from htm_core.cli import demo, ui
-from htm_core.samples import conversation, questions
+from htm_core.cli.samples import conversation, questions
 from tests.cli.conftest import Htm
 from tests.docs import ollama_server
 from tests.stand_ins import HashEmbedder

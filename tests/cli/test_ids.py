@@ -8,9 +8,9 @@ import uuid
 import pytest
 
 from htm_core import InvalidInput, Memory
+from htm_core.cli import short_ids
+from htm_core.cli.short_ids import whole_id
 from htm_core.db.database import Database
-from htm_core.operations import short_ids
-from htm_core.operations.short_ids import whole_id
 from tests.cli.conftest import Htm
 from tests.conftest import Make
 

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from htm_core import Memory
+from htm_core.cli.samples import conversation
 from htm_core.importers.transcripts.read import read
 from htm_core.palace import Palace
-from htm_core.samples import conversation
 from htm_core.serve.settings import Identity
 from tests.conftest import SETTINGS
 from tests.inspector.conftest import add_inspector

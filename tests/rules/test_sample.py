@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 
-from htm_core import samples
+from htm_core.cli import samples
 from htm_core.importers.transcripts.read import read
 
 TURNS = samples.conversation()

@@ -16,10 +16,10 @@ from rich.text import Text
 from ...base.errors import Advice, HTMError, InvalidInput
 from ...memory.memory import Memory
 from ...models.chat_models import explained
-from ...operations.short_ids import whole_id
 from .. import exit_codes
 from ..options import DEFAULT_TENANT
 from ..rendering import SHORT_ID, local_time, printable
+from ..short_ids import whole_id
 from .agent import ChatAgent, ChatTurn, RecalledMemory
 from .sessions import find_session, new_session, sessions
 from .writing import WrappedWriter

@@ -1,1 +1,0 @@
-"""The verbs of a memory, one file for each group of verbs."""
