@@ -26,7 +26,7 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parents[1]
 # Files beside `docs/` that are pages of the site, with the page's path there.
 BESIDE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security-policy.md"}
-ICON = ROOT / "htm_core" / "server" / "inspector" / "static" / "icon.svg"
+ICON = ROOT / "htm_core" / "inspector" / "static" / "icon.svg"
 
 # How much more, or less, than other pages the search shows pages whose path begins so; the first that fits counts.
 BOOSTS = (

@@ -1,7 +1,7 @@
 """The reader beside recall as it is, on the same candidates: `python -m benchmarks.reader.measure FOLDER`.
 
-The first hits of each question are read by FOLDER/NAME.onnx, and ordered as `htm_core.reading.logits` does. Everything printed is of
-authors and sets that the reader was not trained on. `--fit` prints the constants of `htm_core.reading.logits` that are best on
+The first hits of each question are read by FOLDER/NAME.onnx, and ordered as `htm_core.reading.logits` does. Everything printed is
+of authors and sets that the reader was not trained on. `--fit` prints the constants of `htm_core.reading.logits` that are best on
 `FITTED_ON`, which the reader has not seen either; what is printed of these two sets is then no longer of unseen ones. Intervals are
 of 95 %, by question.
 """

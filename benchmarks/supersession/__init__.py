@@ -1,1 +1,1 @@
-"""Quality of the judge of `htm_core.rules.supersession`, which tells what a newer saying does to an older one."""
+"""Quality of the judgement of what a newer saying does to an older one."""
