@@ -144,6 +144,27 @@ def test_no_part_of_the_core_imports_itself_by_a_circle() -> None:
     list(TopologicalSorter(graph).static_order())
 
 
+def named(package: Path) -> set[str]:
+    """The names that a package imports in its `__init__`, for whoever uses it."""
+    init = nodes(package / "__init__.py")
+    return {alias.asname or alias.name for node in init if isinstance(node, ast.ImportFrom) for alias in node.names}
+
+
+@pytest.mark.parametrize("room", ["palace", "importers", "timeframes", "inspector", "embedded"])
+def test_a_room_has_one_door(room: str) -> None:
+    """What is outside of it imports what its package names, and none of its modules."""
+    inside = f"htm_core.{room}."
+    doors = {f"{inside}{name}" for name in named(ROOT / "htm_core" / room)}
+    wrong = [
+        f"{place(path, line)} imports {name}, past the door of {room}"
+        for path in MODULES
+        if not module(path).startswith(f"htm_core.{room}")
+        for name, line in imported(path)
+        if name.startswith(inside) and name not in doors
+    ]
+    assert wrong == []
+
+
 def test_every_module_has_a_layer() -> None:
     assert {part(path) for path in CORE} <= LAYERS.keys()
 
@@ -163,7 +184,7 @@ def test_only_modules_that_send_sql_import_psycopg() -> None:
 
 def test_pure_modules_import_only_pure_ones_and_know_no_clock() -> None:
     """What they return depends on their arguments alone."""
-    pure = {*PURE, "htm_core.base.types", "htm_core.base.errors", "htm_core.base.settings"}
+    pure = {*PURE, "htm_core.base.types", "htm_core.base.errors", "htm_core.base.settings", "htm_core.timeframes"}
     wrong = []
     for path in CORE:
         if module(path) not in PURE:

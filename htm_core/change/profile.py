@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from ..base.types import ProfileLine
 from ..text.fence import one_line
-from ..timeframes.times import short_day
+from ..timeframes import short_day
 from .facts import SECTIONS, Stated, key_of
 
 T = TypeVar("T")

@@ -16,14 +16,13 @@ from rich.rule import Rule
 from ..base.errors import ModelError
 from ..base.settings import home
 from ..base.types import Context, Eviction, Recall, Stats
-from ..importers.transcripts.read import read
+from ..importers import Source, read, source_of
 from ..memory.memory import Memory
 from ..prompt.overview import hits_block
 from ..reading.readers import reads_prompts
 from .answers import BUDGET, AnsweredQuestion, show_answer
 from .chat.command import needs_agents
 from .import_report import ImportedTranscript
-from .import_sources import Source, source_of
 from .importing import Format, import_source, wait_for_vectors
 from .json_output import print_json
 from .options import CommonOptions

@@ -15,9 +15,7 @@ import typer
 
 from ..base.errors import HTMError, InvalidInput
 from ..base.types import Draft
-from ..importers import conversations
-from ..importers.transcripts.gemini_cli import drafts_of
-from ..importers.transcripts.read import Transcript, read
+from ..importers import Transcript, conversations, drafts_of, read
 from ..serve.session_start import wake_text
 from .exit_codes import FAILED, print_error, told
 from .importing import BATCH, new_and_changed

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 from rich.progress import Progress
@@ -18,8 +19,7 @@ from ..base.errors import HTMError, InvalidInput
 from ..base.identity import node_id
 from ..base.types import Draft
 from ..db.owner_claims import claim_of
-from ..importers import conversations
-from ..importers.transcripts.turns import (
+from ..importers import (
     FAULTS,
     LINK_TO_NOTHING,
     NO_TAG,
@@ -28,7 +28,13 @@ from ..importers.transcripts.turns import (
     OF_AN_OLDER_EXPORT,
     Omissions,
     Skip,
+    Source,
+    TableOptions,
+    conversations,
+    database_of,
     not_understood,
+    source_of,
+    transcripts_in,
 )
 from ..memory.memory import Memory
 from ..text.readable import is_markdown
@@ -38,11 +44,8 @@ from ..writing import mentions
 from .backup import is_backup_file, read_backup
 from .exit_codes import FAILED, resumable
 from .import_report import ImportedTranscript, report_import
-from .import_sources import Source, source_of, transcripts_in
-from .import_tables import TableOptions, table_options
 from .importing_databases import Choice, CollectionName, DryRun, Kinds, Tables, imported_databases
 from .memories import report_pending_vectors
-from .mempalace import database_of
 from .options import CommonOptions
 from .rendering import printable, progress_bar
 from .setup import ensure_weights
@@ -333,3 +336,20 @@ def _flush(memory: Memory, outcome: list[bool]) -> None:
         outcome.append(memory.flush())
     except HTMError:  # the next call gets the same error and reports it
         outcome.append(False)
+
+
+def table_options(columns: Iterable[str] | None, zone: str | None) -> TableOptions:
+    """The values of --column and --timezone; raises `BadParameter` for what is none."""
+    column_of: dict[str, str] = {}
+    for option in columns or ():
+        name, equals, column = option.partition("=")
+        if not equals or not column:
+            raise typer.BadParameter(f"expected --column FIELD=COLUMN, such as text=Body, got {option!r:.80}")
+        column_of[name.strip()] = column
+    try:
+        zone_info = ZoneInfo(zone) if zone else None
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise typer.BadParameter(
+            f"expected --timezone as UTC or a place such as Europe/Rome, got {zone!r:.80}"
+        ) from None
+    return TableOptions(columns=column_of, zone=zone_info)

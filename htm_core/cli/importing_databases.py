@@ -11,7 +11,7 @@ import typer
 from pydantic import SecretStr
 
 from ..base.errors import InvalidInput
-from ..importers.foreign.database import is_address, open_foreign
+from ..importers import is_address, open_foreign
 from ..memory.memory import Memory
 from ..models.embedders import CheckedEmbedder
 from .exit_codes import FAILED, resumable
@@ -73,8 +73,10 @@ def _import(
     common: CommonOptions, address: SecretStr, choice: Choice, *, wait: bool, then: Callable[[Memory], object]
 ) -> int:
     """Import one database; answers how many rows were not understood."""
-    from ..importers import import_database  # files need none of it
-    from ..importers.run import recognised
+    from ..importers import (
+        import_database,  # files need none of it
+        recognised,
+    )
 
     embedder = _embedder(common.embedder)
     # A model that only a program can give: its name is what vectors are stored under.

@@ -18,7 +18,7 @@ from ..base.errors import HTMError
 from ..base.trust import check_source
 from ..base.types import Draft, Mention
 from ..engine.read import named_users
-from ..importers.transcripts.turns import iso_time
+from ..importers import iso_time
 from ..memory.memory import Memory
 from ..serve.contents import titles_of
 from . import completion

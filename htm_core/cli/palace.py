@@ -10,8 +10,17 @@ from typing import Annotated, Any
 import typer
 
 from ..base.errors import InvalidInput
-from ..palace import Consultation, Decision, Enforcer, Grounding, Palace, Placed, PromotionConflict, Registered
-from ..palace.enforcer import THRESHOLD
+from ..palace import (
+    THRESHOLD,
+    Consultation,
+    Decision,
+    Enforcer,
+    Grounding,
+    Palace,
+    Placed,
+    PromotionConflict,
+    Registered,
+)
 from .exit_codes import NOTHING_FOUND
 from .ids import short
 from .json_output import print_json

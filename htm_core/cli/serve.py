@@ -56,8 +56,8 @@ def run(
     )
     made = application(common, settings, works=worker, ignore_unknown=ignore_unknown)
     if ui:
-        from ..inspector.mounted import Inspector  # it needs more than the verbs do
-        from ..inspector.mounted import mounted as inspector_mounted
+        from ..inspector import Inspector  # it needs more than the verbs do
+        from ..inspector import mounted as inspector_mounted
 
         made.mount(inspector_mounted(Inspector(made)))
     check_start(settings, common.runtime(works=worker).database)

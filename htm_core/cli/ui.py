@@ -36,7 +36,7 @@ def ui(
     ] = True,
 ) -> None:
     """Look into these memories with a browser: prints a link that signs in, once, and serves this machine until Ctrl-C."""
-    from ..inspector.mounted import Inspector, mounted  # it needs an extra
+    from ..inspector import Inspector, mounted  # it needs an extra
 
     if demo:
         common = replace(common, tenant=DEMO_TENANT if common.tenant == DEFAULT_TENANT else common.tenant)

@@ -14,10 +14,10 @@ import psycopg
 from psycopg_pool import PoolClosed
 from pydantic import SecretStr
 
+from .. import embedded
 from ..base import time_limit
 from ..base.fork import renewed_after_fork
 from ..base.settings import Settings
-from ..embedded import server
 from .cluster import citus
 from .connection import AnswerOverdue, Connection, NoAnswer, connect
 
@@ -66,7 +66,7 @@ class Address:
 
     def start(self) -> None:
         """Start the private server, or find it running."""
-        server.start(self.home)
+        embedded.start(self.home)
 
     def dsn(self, role: str) -> SecretStr:
         """The connection string for a role, to the node where the tables live; the private server is found or started."""
@@ -85,9 +85,11 @@ class Address:
         if self.url is not None:
             return self.url
         if not self.is_reached:
-            return SecretStr(server.start(self.home).dsn(role))
+            return SecretStr(embedded.start(self.home).dsn(role))
         try:  # it was running, and is found in milliseconds unless it has stopped
-            return SecretStr(time_limit.in_time(lambda: server.start(self.home).dsn(role), client=("home", self.home)))
+            return SecretStr(
+                time_limit.in_time(lambda: embedded.start(self.home).dsn(role), client=("home", self.home))
+            )
         except time_limit.OutOfTime as error:
             raise AnswerOverdue("the private server gave no answer in time") from error
 

@@ -18,11 +18,11 @@ from typing import Any, LiteralString, TypeVar
 import psycopg
 from pydantic import SecretStr
 
+from .. import embedded
 from ..base import time_limit
 from ..base.errors import InvalidInput
 from ..base.fork import renewed_after_fork
 from ..base.settings import Settings, as_secret
-from ..embedded import server
 from .address import Address
 from .cluster import citus
 from .cluster.replicas import NoReplica, Replicas, replica_options, written_through
@@ -514,7 +514,7 @@ def close_all() -> None:
     for database in known:
         database.close()
     for home in {database.address.home for database in known if database.is_embedded}:
-        server.release(home)
+        embedded.release(home)
 
 
 def _renew_registry() -> None:

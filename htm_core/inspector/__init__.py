@@ -14,3 +14,7 @@ except ModuleNotFoundError as error:
     raise InvalidInput(
         f'expected {error.name}, by which the pages are served, which is not installed; run: pip install "htm-memory[serve]"'
     ) from error
+
+from .mounted import Inspector, mounted
+
+__all__ = ["Inspector", "mounted"]

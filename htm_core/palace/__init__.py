@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .consulted import GROUNDING_KEY, WAKE, Consulted, Enforce, checked_enforce
     from .contradiction import ChatJudge, Judge, by_rules
     from .detecting import detect
+    from .enforcer import THRESHOLD as THRESHOLD
     from .enforcer import Enforcer
     from .fetchers.folders import FolderFetcher
     from .fetchers.frameworks import DocumentsFetcher, RetrieverFetcher
@@ -30,9 +31,12 @@ if TYPE_CHECKING:
     from .palace import Palace
     from .promote import Duplicate, Promoted, PromotionConflict
     from .promote import PromotionConflict as Conflict
+    from .promotion import check_reason as check_reason
+    from .promotion import check_summary as check_summary
     from .reader import ChatReader, Reader
     from .register import Registered
     from .sources import Fetch, Fetcher, FetchFailed, Listed, time_left
+    from .tool_replies import NO_PALACE as NO_PALACE
     from .tool_replies import PalaceToolReplies
     from .tool_replies import PalaceToolReplies as Hands
     from .wake import WakeUp
@@ -98,6 +102,8 @@ __all__ = [
 _MODULES = {
     "GROUNDING_KEY": ".consulted",
     "MISS": ".grounding.grounding",
+    "NO_PALACE": ".tool_replies",
+    "THRESHOLD": ".enforcer",
     "WAKE": ".consulted",
     "Against": ".audit",
     "ChatJudge": ".contradiction",
@@ -144,6 +150,8 @@ _MODULES = {
     "before_answer": ".consult",
     "by_rules": ".contradiction",
     "checked_enforce": ".consulted",
+    "check_reason": ".promotion",
+    "check_summary": ".promotion",
     "checked_palace": ".consult",
     "detect": ".detecting",
     "for_code_review": ".layout",

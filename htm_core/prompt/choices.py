@@ -17,7 +17,7 @@ from ..base.trust import check_sources, check_trust
 from ..base.types import Source, TimeframeLike
 from ..base.validation import check_time
 from ..text.tags import normalize_all
-from ..timeframes.parse import parse
+from ..timeframes import parse
 from .messages import safe_repr
 
 __all__ = ["LARGEST_LIMIT", "NAMES", "Choices", "TimeframeLike", "check_choices"]

@@ -15,7 +15,7 @@ from typing import Literal, get_args
 from ..base.errors import InvalidInput
 from ..memory.memory import Memory
 from ..text.fence import TOKEN, Fence
-from ..timeframes.times import short_day
+from ..timeframes import short_day
 from .origin import TAG
 
 Inject = Literal["question", "message", "system"]

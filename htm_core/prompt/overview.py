@@ -20,7 +20,7 @@ from ..recall import overview as operations
 from ..recall.topicless import OverviewQuestion, asked_time, overview_question
 from ..text.excerpts import excerpt
 from ..text.fence import Fence, indented, label
-from ..timeframes.times import short_day
+from ..timeframes import short_day
 from .choices import Choices
 from .follow_ups import SaidBefore, joined, queries_of
 from .prompt_block import EXCERPT, SHORTEST, TAG, WARNING, Passage, build_block, new_token, note_of, passage_of

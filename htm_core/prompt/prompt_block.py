@@ -19,7 +19,7 @@ from ..text.excerpts import excerpt, shared_words
 from ..text.fence import Fence as Fence  # the adapters have it from here
 from ..text.fence import indented, label, one_line
 from ..text.fence import new_token as new_token
-from ..timeframes.times import short_day as short_day
+from ..timeframes import short_day as short_day
 from .origin import TAG as TAG
 from .origin import origin_of, said_by
 from .short_replies import question_answered

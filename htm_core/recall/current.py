@@ -8,7 +8,7 @@ from datetime import datetime, tzinfo
 
 from ..base.settings import Settings
 from ..base.types import Hit
-from ..timeframes.times import day_in_words, holds_in_words, latest_span, length_for, share_left
+from ..timeframes import day_in_words, holds_in_words, latest_span, length_for, share_left
 
 # What has ended keeps so much of its score where something else has not ended. docs/why/times.md says why.
 ENDED_SHARE = 0.9

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from ..base.settings import Signals
 from ..base.types import AppliedTimeframe, Hit, Mode, TimeframeLike, Window
 from ..engine.engine import Engine
-from ..timeframes.parse import extract_filter
+from ..timeframes import extract_filter
 from . import query_signals
 from .search import RecallQuery
 from .topicless import names_only_a_time

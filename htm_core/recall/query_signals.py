@@ -8,9 +8,7 @@ from datetime import datetime, tzinfo
 from itertools import pairwise
 
 from ..base.types import Window
-from ..timeframes.calendar import WeekStart
-from ..timeframes.parse import extract
-from ..timeframes.sentences import may_name_a_time
+from ..timeframes import WeekStart, extract, may_name_a_time
 
 _WORD = re.compile(r"[^\W_]+(?:[-.][^\W_]+)*")
 _POSSESSIVE = r"['\u2019]s"

@@ -17,7 +17,7 @@ from ..base.settings import Settings
 from ..base.types import Window
 from ..models.embedders import resolve
 from ..reading import readers
-from ..timeframes.parse import extract
+from ..timeframes import extract
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,1 +1,35 @@
 """Times as people write them: "last week", "since March", "between 1 and 15 January"."""
+
+from .calendar import Calendar, WeekStart
+from .parse import extract, extract_filter, parse
+from .sentences import may_name_a_time
+from .times import (
+    day_in_words,
+    expiry_of,
+    holds_in_words,
+    latest_span,
+    length_for,
+    one_span,
+    share_left,
+    short_day,
+)
+from .validity import find_validity, read_validity
+
+__all__ = [
+    "Calendar",
+    "WeekStart",
+    "day_in_words",
+    "expiry_of",
+    "extract",
+    "extract_filter",
+    "find_validity",
+    "holds_in_words",
+    "latest_span",
+    "length_for",
+    "may_name_a_time",
+    "one_span",
+    "parse",
+    "read_validity",
+    "share_left",
+    "short_day",
+]

@@ -10,8 +10,7 @@ from tzlocal import get_localzone
 from ..base.errors import InvalidInput
 from ..base.settings import Settings
 from ..base.types import TimeframeLike, Window
-from ..timeframes.calendar import Calendar
-from ..timeframes.parse import parse
+from ..timeframes import Calendar, parse
 
 
 def timezone_of(settings: Settings) -> tzinfo:

@@ -26,8 +26,7 @@ from ..text.readable import Readable, is_markdown
 from ..text.redaction.redactor import Redactor
 from ..text.redaction.values import with_markers
 from ..text.thoughts import without_thoughts
-from ..timeframes.times import expiry_of, length_for, one_span
-from ..timeframes.validity import find_validity, read_validity
+from ..timeframes import expiry_of, find_validity, length_for, one_span, read_validity
 from .calendar import calendar_at, windows_at
 from .redaction import redact_draft
 

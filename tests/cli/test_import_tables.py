@@ -12,8 +12,9 @@ import pytest
 
 from htm_core.base.errors import InvalidInput
 from htm_core.base.types import Draft
-from htm_core.cli.import_sources import Source, source_of
-from htm_core.cli.import_tables import TableOptions, table_options
+from htm_core.cli.importing import table_options
+from htm_core.importers.sources.sources import Source, source_of
+from htm_core.importers.sources.tables import TableOptions
 from htm_core.importers.transcripts.turns import Occurrences
 from tests.cli.conftest import Htm
 

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from htm_core import Memory
-from htm_core.cli import archives, import_sources, importing
+from htm_core.cli import importing
+from htm_core.importers.sources import archives, sources
 from tests.cli.conftest import Htm
 from tests.pdfs import pdf_of
 from tests.stand_ins import HashEmbedder
@@ -273,7 +274,7 @@ def test_a_long_file_is_read_line_by_line_with_the_same_outcome(
     htm: Htm, talk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counts(htm, talk)
-    monkeypatch.setattr(import_sources, "LONG_FILE", 10)
+    monkeypatch.setattr(sources, "LONG_FILE", 10)
     assert counts(htm, talk) == (0, 0, 25, 0)
 
 

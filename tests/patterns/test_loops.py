@@ -43,7 +43,12 @@ GIVEN: Mapping[str, Any] = {
     "name": "x", "where": "x", "what": "x", "format": "text",
 }  # fmt: skip
 # They are given a clause, a word or an answer of a model, which have a most of their own.
-OF_CLAUSES = ("htm_core.change.facts", "htm_core.change.profile", "htm_core.recall.english_words", "htm_core.text.singular")
+OF_CLAUSES = (
+    "htm_core.change.facts",
+    "htm_core.change.profile",
+    "htm_core.recall.english_words",
+    "htm_core.text.singular",
+)
 
 
 def readers() -> Iterator[tuple[str, Callable[[str], object]]]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from ...palace import Duplicate, Palace, PromotionConflict
-from ...palace.promotion import check_reason, check_summary
+from ...palace import Duplicate, Palace, PromotionConflict, check_reason, check_summary
 from ...prompt.origin import mentions_of, shown_mention
 from ...serve.access import require
 from ..visit import Visit

@@ -10,8 +10,7 @@ from typing import Any
 from mcp_types import Tool, ToolAnnotations
 
 from ... import Conflict, InvalidInput, Memory, Node
-from ...palace import Enforcer, Palace, PalaceToolReplies
-from ...palace.tool_replies import NO_PALACE
+from ...palace import NO_PALACE, Enforcer, Palace, PalaceToolReplies
 from ...prompt import tool_replies
 from ...prompt.choices import check_choices
 from ...prompt.origin import WARNING, said_by

@@ -14,11 +14,11 @@ from itertools import groupby
 from pathlib import Path
 from urllib.parse import quote
 
-from ..base.errors import InvalidInput
-from ..base.types import Draft
-from ..importers.transcripts.mempalace import FORMAT, drawer_turn
-from ..importers.transcripts.turns import Skip, Turn, drafts, not_understood
-from .import_tables import OnSkip, Part
+from ...base.errors import InvalidInput
+from ...base.types import Draft
+from ..transcripts.mempalace import FORMAT, drawer_turn
+from ..transcripts.turns import Skip, Turn, drafts, not_understood
+from .tables import OnSkip, Part
 
 DATABASE = "chroma.sqlite3"
 IDENTITY = "identity.txt"

@@ -11,14 +11,15 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from ..base.errors import InvalidInput
-from ..base.types import Draft
-from ..files.folders import Folder, Parts
-from ..importers.transcripts import mem0
-from ..importers.transcripts.looks_like import UNDERSTOOD, refusal
-from ..importers.transcripts.mempalace import FORMAT as MEMPALACE
-from ..importers.transcripts.mempalace import place_of
-from ..importers.transcripts.read import (
+from ...base.errors import InvalidInput
+from ...base.types import Draft
+from ...files.folders import Folder, Parts
+from ...prompt.attachments import attach_files
+from ..transcripts import mem0
+from ..transcripts.looks_like import UNDERSTOOD, refusal
+from ..transcripts.mempalace import FORMAT as MEMPALACE
+from ..transcripts.mempalace import place_of
+from ..transcripts.read import (
     LINE_READERS,
     LIST_SHAPES,
     UTF_16,
@@ -29,11 +30,10 @@ from ..importers.transcripts.read import (
     lines_format,
     read,
 )
-from ..importers.transcripts.turns import FAULTS, Conversation, Omissions, Skip, not_understood
-from ..prompt.attachments import attach_files
+from ..transcripts.turns import FAULTS, Conversation, Omissions, Skip, not_understood
 from .archives import CONVERSATIONS, Archive, is_archive
-from .import_tables import NO_TABLE_OPTIONS, OnSkip, Opened, Part, TableOptions, csv_part, table_part
 from .mempalace import database_of, drawers_part, identity_of
+from .tables import NO_TABLE_OPTIONS, OnSkip, Opened, Part, TableOptions, csv_part, table_part
 
 LONG_FILE = 64 << 20  # bytes, beyond which a file is read part by part instead of at once
 TITLES = 5  # that are kept of a source for its report

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Self
 
-from ..base.errors import InvalidInput
-from ..base.limits import ARCHIVE_BYTES, ARCHIVE_FILES, ARCHIVE_RATIO, ARCHIVE_SMALL
-from ..importers.transcripts.looks_like import refusal
+from ...base.errors import InvalidInput
+from ...base.limits import ARCHIVE_BYTES, ARCHIVE_FILES, ARCHIVE_RATIO, ARCHIVE_SMALL
+from ..transcripts.looks_like import refusal
 
 # Long exports of ChatGPT are cut into conversations-000.json, conversations-001.json, …
 CONVERSATIONS = re.compile(r"conversations(-\d+)?\.json")

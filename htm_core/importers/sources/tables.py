@@ -5,20 +5,17 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from pathlib import Path
 from typing import IO, Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-import typer
-
-from ..base.errors import InvalidInput
-from ..base.types import Draft
-from ..importers.transcripts import tables
-from ..importers.transcripts.turns import Conversation, Skip, drafts
+from ...base.errors import InvalidInput
+from ...base.types import Draft
+from ..transcripts import tables
+from ..transcripts.turns import Conversation, Skip, drafts
 
 OnSkip = Callable[[Skip | Conversation], None]
 Opened = tuple[str, Iterator[Draft]]
@@ -43,23 +40,6 @@ class TableOptions:
 
 
 NO_TABLE_OPTIONS = TableOptions()
-
-
-def table_options(columns: Iterable[str] | None, zone: str | None) -> TableOptions:
-    """The values of --column and --timezone; raises `BadParameter` for what is none."""
-    column_of: dict[str, str] = {}
-    for option in columns or ():
-        name, equals, column = option.partition("=")
-        if not equals or not column:
-            raise typer.BadParameter(f"expected --column FIELD=COLUMN, such as text=Body, got {option!r:.80}")
-        column_of[name.strip()] = column
-    try:
-        zone_info = ZoneInfo(zone) if zone else None
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise typer.BadParameter(
-            f"expected --timezone as UTC or a place such as Europe/Rome, got {zone!r:.80}"
-        ) from None
-    return TableOptions(columns=column_of, zone=zone_info)
 
 
 def table_part(path: Path, head: bytes, *, name: str, format: str, options: TableOptions) -> Part | None:
