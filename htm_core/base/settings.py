@@ -153,7 +153,7 @@ class Settings(BaseModel):
         description="the chat model of the plugs that are worth it, where a memory names none; docs/why/questions.md",
     )
     timezone: str | None = Field(default=None, description="IANA zone of timeframes; None is the machine's")
-    week_start: Literal["monday", "sunday"] = "monday"
+    week_start: Literal["monday", "sunday"] = Field(default="monday", description="the day on which a week begins")
     expiry: tuple[tuple[Annotated[str, Field(min_length=1)], timedelta], ...] = Field(
         default=(),
         description="how long memories of a tag or a role are kept, as pairs or a mapping, unless they say so",

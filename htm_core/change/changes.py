@@ -36,8 +36,9 @@ class Changes:
     ) -> builtins.list[Supersession]:
         """Supersessions and contradictions, the latest first: all, or those of a node (an id, a key or a `Node`).
 
-        Those below `Settings.supersession` are among them: they have no effect, until they are confirmed. Raises `InvalidInput`
-        and `NotFound`.
+        `relation` is "supersedes" or "contradicts", `state` "standing", "confirmed" or "undone"; with `min_confidence` only those
+        that are at least so sure. Those below `Settings.supersession` are among them: they have no effect, until they are
+        confirmed. Raises `InvalidInput` and `NotFound`.
         """
         for value, words, what in ((relation, RELATIONS, "relation"), (state, STATES, "state")):
             if value is not None:

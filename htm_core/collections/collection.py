@@ -181,9 +181,11 @@ class Collection(Handle):
         `mode` is "hybrid" (meaning and words), "vector" or "text". `vector` is the text's embedding, if you have it, and `model`
         the name of what made it; another model than the collection's is refused. `where` filters on "metadata" or, with `on`, on
         the "value". `namespace` is a prefix of whole labels; with `ids` it is exactly theirs. `share`, from 0 to 1, is the weight
-        of the vector's score beside the words'. The pools are how many candidates each arm brings: set them to read several pages
-        of one long ranking. In a list, `limit=None` is all of it; in a search, limit + offset is at most 10,000. Raises
-        `ModelError` when the embedder fails; mode="text" needs none.
+        of the vector's score beside the words'. `references` are the sources whose documents count. `vector_pool` and `text_pool`
+        are how many candidates each arm brings: set them to read several pages of one long ranking. Hits below `min_score` are
+        left out. `with_vectors` adds the vectors; `refresh` restarts the time to live of what is found. In a list, `limit=None`
+        is all of it; in a search, limit + offset is at most 10,000. Raises `ModelError` when the embedder fails; mode="text"
+        needs none.
         """
         filters = self._filters(where, on=on, namespace=namespace, ids=ids, references=references)
         page = query_module.page(limit, offset=offset, with_vectors=with_vectors, newest_first=newest_first)
@@ -218,8 +220,9 @@ class Collection(Handle):
     ) -> int:
         """Delete the items that satisfy all conditions; answers how many there were.
 
-        With `ids` the namespace is exactly this one (by default the one without labels), else also everything below it. An empty
-        list deletes nothing, and ids that do not exist are ignored. To delete everything, use `clear`.
+        `where`, `on` and `references` are as in `query`. With `ids` the namespace is exactly this one (by default the one without
+        labels), else also everything below it. An empty list deletes nothing, and ids that do not exist are ignored.
+        To delete everything, use `clear`.
         """
         if ids is None and references is None and not where and not namespace:
             raise InvalidInput(
@@ -274,7 +277,7 @@ class Collection(Handle):
     def count(
         self, *, where: Mapping[str, Any] | None = None, on: FilterTarget = "metadata", namespace: Sequence[str] = ()
     ) -> int:
-        """Count the items that satisfy the filter, in a namespace and below it."""
+        """Return the number of items that satisfy `where` (and `on`, as in `query`), in a namespace and below it."""
         filters = self._filters(where, on=on, namespace=namespace, ids=None, references=None)
 
         def work(connection: Connection) -> int:

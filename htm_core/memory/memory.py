@@ -132,6 +132,7 @@ class Memory(Handle):
       and phone numbers, a `Redactor`, or a callable text -> text. None is that of `Settings.redactor`, which is none.
     - `judge`: a model that says which earlier sayings a new one replaces: such a chat model reads it beside the ten nearest of the
       same speaker; a callable (older, newer) -> "supersedes", "contradicts" or "none" is asked where the reader is not sure.
+    - `settings`: a `Settings`: pools, time-outs, jobs, models of the whole process.
     - `on_evict`, `on_event`: called with each eviction and each event. What they raise is logged.
     - `clock`: gives the present time, with its time zone.
     - `timezone`: where the user is, such as "Asia/Tokyo": of words such as "yesterday" and "until Friday", and of the dates that a
@@ -225,7 +226,7 @@ class Memory(Handle):
         self, *, user: str | None = None, session: str | None = None, tenant: str | None = None,
         timezone: str | None = None,
     ) -> Memory:  # fmt: skip
-        """The same robot's memory of another user, conversation, tenant or time zone; what is not given stays the same.
+        """Return the same robot's memory of another `user`, `session`, `tenant` or `timezone`; what is not given stays the same.
 
         As cheap as any memory: it shares the connections, the models and the worker. A group stays behind in its tenant. In
         another tenant the models that were given to this memory work for that tenant, too, and are sent its texts.
@@ -294,7 +295,7 @@ class Memory(Handle):
     def remember_many(self, drafts: Sequence[Draft | Mapping[str, Any]]) -> list[Node]:
         """Remember many texts in one transaction: all of them, or none on an error.
 
-        Each is a `Draft` or a mapping of `remember`'s arguments, and may bring its `vector`. At most `Settings.max_drafts` at
+        `drafts` are `Draft`s or mappings of `remember`'s arguments; each may bring its `vector`. At most `Settings.max_drafts` at
         once. Much faster than one `remember` for each.
         """
         validation.check_several(drafts, what="drafts")
@@ -490,9 +491,10 @@ class Memory(Handle):
     def link(
         self, source: str | Node, target: str | Node, *, kind: RelationKind = "related", weight: float = 1.0
     ) -> Relation:
-        """Join two memories by an edge: "related", "supports", "contradicts" or "derived".
+        """Join two memories by an edge from `source` to `target`, each an id, a key or a `Node`.
 
-        `weight` is from 0 to 1; 0 removes the edge. Raises `InvalidInput` and `NotFound`.
+        `kind` is "related", "supports", "contradicts" or "derived". `weight` is from 0 to 1; 0 removes the edge. Raises
+        `InvalidInput` and `NotFound`.
         """
         return relations.link(self._engine, source, target, kind=kind, weight=weight)
 
@@ -638,7 +640,7 @@ class Memory(Handle):
         return tidy.merges(self._engine, limit=limit)
 
     def unmerge(self, node_id: str) -> int:
-        """Undo the merge of a memory, or all merges into it, for good; answers how many stand for themselves again.
+        """Undo the merge of `node_id`, or all merges into it, for good; answers how many stand for themselves again.
 
         Everything is as it was before, since a merge changes none of what it joins. Raises `NotFound`.
         """

@@ -47,7 +47,7 @@ class Tags:
         return self._changed(id_or_key, lambda connection, node: store.remove(connection, node, normalized))
 
     def tree(self, prefix: str | None = None) -> TagTree:
-        """All tags, or one tag and those below it, each with its number of nodes: to print and to draw."""
+        """All tags, or those from `prefix` down, each with its number of nodes: to print and to draw."""
         root = None if prefix is None else rules.normalize(prefix)
         with self._engine.transaction() as connection:
             counts = store.counts(connection, owners=self._engine.owners, prefix=root)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -82,8 +83,12 @@ def sections(path: Path) -> dict[str, str]:
 
 
 def anchors(path: Path) -> set[str]:
-    """The anchors that GitHub makes of a page's headings."""
-    return {re.sub(r"[^\w\- ]", "", name).strip().lower().replace(" ", "-") for name in sections(path)}
+    """The anchors that GitHub makes of a page's headings, and those that the site makes of public names and their members."""
+    headings = {re.sub(r"[^\w\- ]", "", name).strip().lower().replace(" ", "-") for name in sections(path)}
+    names = re.findall(r"^::: (\S+)$", prose(path), re.M)
+    return headings | {
+        anchor for name in names for anchor in (name, *(f"{name}.{of}" for of in dir(resolve_name(name))))
+    }
 
 
 def links(path: Path) -> list[str]:

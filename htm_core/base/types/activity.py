@@ -124,7 +124,11 @@ class SpanCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:
-    """Counts for this memory's owner, its working memory, and the jobs that are pending or parked."""
+    """Counts for this memory's owner, its working memory, and the jobs that are pending or parked.
+
+    `forgotten` are mentions that are not purged yet. Where `vectors` is less than `passages`, some wait for theirs. `breakers`
+    are those of the models of this process's worker: "closed", "open" (the model is down) or "half-open" (being tried).
+    """
 
     robot: str
     tenant: str
