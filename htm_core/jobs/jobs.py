@@ -30,7 +30,8 @@ class Jobs:
         """Jobs, parked ones first, then the oldest. `parked=True` shows only those that were given up, False only the others.
 
         `node` is the id of a node: only the jobs for it.
-        `kind` is "embed", "tag", "propose", "relate", "supersede", "judge" or "count". Raises `InvalidInput`.
+        `kind` is "embed", "tag", "propose", "relate", "supersede", "judge", "count", "profile", "merge" or "summarize".
+        Raises `InvalidInput`.
         """
         id = None if node is None else validation.check_id(node, what="node")
         with self._engine.transaction() as connection:

@@ -447,9 +447,9 @@ class Memory(Handle):
     ) -> builtins.list[Mention]:  # fmt: skip
         """Return what was said, oldest first: the latest `limit` mentions, or those before or after a mention.
 
-        Within a session the order is that of saying, across sessions that of time. `before` and `after` are a mention or its id;
-        raises `NotFound` when it was erased. `forgotten` also shows what was forgotten or has expired, and was not yet purged.
-        `as_of` is what it showed then, but for what was forgotten since.
+        Of all sessions, unless `session` names one. Within a session the order is that of saying, across sessions that of time.
+        `before` and `after` are a mention or its id; raises `NotFound` when it was erased. `forgotten` also shows what was
+        forgotten or has expired, and was not yet purged. `as_of` is what it showed then, but for what was forgotten since.
         """
         return read.timeline(
             self._engine, session=session, robot=robot, timeframe=timeframe, limit=limit, before=before, after=after,
