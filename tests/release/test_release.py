@@ -77,7 +77,7 @@ def test_a_release_is_a_commit_and_a_tag_with_the_changelogs_section(repository:
         ("0.2.0", lambda root: git(root, "tag", "v0.2.0"), "no tag v0.2.0 yet"),
         ("0.2.0", lambda root: (root / "new.txt").write_text("x"), "clean working tree"),
         ("0.2.0", lambda root: commit(root, "CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n"), "what is new, found nothing"),
-        ("0.2.0", lambda root: commit(root, "htm_core/__init__.py", '__version__ = "0.1.1"\n'), "one version everywhere"),
+        ("0.2.0", lambda root: commit(root, "htm_core/base/version.py", 'VERSION = "0.1.1"\n'), "one version everywhere"),
         ("0.2.0", lambda root: commit(root, "server.json", "{}"), "expected one version behind"),
     ],
 )  # fmt: skip
