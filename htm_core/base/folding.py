@@ -23,7 +23,12 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    return normalize("NFKC", normalize("NFKC", text.translate(_UNSEEN)).casefold())
+    return normalize("NFKC", compose(text).casefold())
+
+
+def compose(text: str) -> str:
+    """Return the NFKC form of a text, in its own case, without marks inside of words that nobody sees."""
+    return normalize("NFKC", text.translate(_UNSEEN))
 
 
 def words(text: str) -> frozenset[str]:

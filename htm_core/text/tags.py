@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from unicodedata import category
 
 from ..base.errors import InvalidInput
-from ..base.folding import fold
+from ..base.folding import compose, fold
 from ..base.limits import MODEL_TAG_LEVELS, TAG_LENGTH, TAG_LEVELS, TAGS_PER_MEMORY
 from .singular import singular
 
@@ -76,7 +76,7 @@ def from_model(tag: str) -> str:
     if not isinstance(tag, str):
         raise InvalidInput(f'a tag: expected a string such as "user:preference", got {type(tag).__name__}.')
     _check_written(tag)
-    bare = _AROUND.sub("", tag)
+    bare = _AROUND.sub("", compose(tag))
     levels = [singular("-".join(level.split())) for level in bare.split(":")]
     name = normalize(":".join(levels))
     levels = name.split(":")

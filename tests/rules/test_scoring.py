@@ -230,7 +230,7 @@ def test_a_conversation_lifts_nothing_above_what_answers_better_than_all_that_it
     for one in own:
         for other in own:
             beside = [own[place] for place in own if once.conversations[place] == once.conversations[other]]
-            if own[one] > max(beside):
+            if own[one] > max(beside) + 1e-9:  # by more than sums of the same parts differ in
                 assert score[one] > score[other]
 
 

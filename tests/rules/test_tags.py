@@ -129,6 +129,7 @@ def test_what_a_model_should_not_make_up_is_refused(made_up: str) -> None:
 @given(st.text(max_size=30))
 @example(".-0")
 @example("'\r.0")
+@example("\u00ad\r0")
 def test_whatever_a_model_says_is_a_tag_or_refused(text: str) -> None:
     try:
         tag = from_model(text)
