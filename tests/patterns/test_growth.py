@@ -33,10 +33,7 @@ def test_no_expression_of_the_packages_grows_faster_than_its_text() -> None:
         r"\[(?=\s*/?\s*(?:INST|SUFFIX)\s*\])",
         r"(?m)^\s*(?:[-*\u2022]|\d+[.)])\s",
         r"[.!?]+(?=\s|$)|\n+",
-        r"\b(?:chang|rewr[io]t\w*)\w*\b.{0,50}?\bto\b",
-        r"(?:\s|\\[nr])*(?:[A-Za-z0-9+/=]{16,}(?:\s|\\[nr])*)*$",
         r"(a|aa)+$",
-        r"(?i:\W+)+x",
         r"<[^>]*>",
     ],
 )
