@@ -43,19 +43,13 @@ from tests.stand_ins import HashEmbedder
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# A gate is repeatable: with CI set the same examples come each time. Without it every run looks elsewhere. Neither looks at
-# the time that an example takes, which on a busy machine says nothing of the code. The gate has to be quick, so it looks half as far
-# (`many` says it of a test that has a number of its own).
-unhurried: dict[str, Any] = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
-hypothesis.settings.register_profile("gate", derandomize=True, max_examples=50, **unhurried)
-hypothesis.settings.register_profile("search", **unhurried)
+# A gate is repeatable: with CI set the same examples come each time. Without it every run looks elsewhere, so that few examples
+# are many in the end. Neither looks at the time that an example takes, which on a busy machine says nothing of the code.
+hypothesis.settings.register_profile(
+    "search", max_examples=40, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.register_profile("gate", hypothesis.settings.get_profile("search"), derandomize=True)
 hypothesis.settings.load_profile("gate" if os.environ.get("CI") else "search")
-
-
-def many(examples: int) -> int:
-    """How many examples a test looks at: so many, or half of them in the gate."""
-    return (examples + 1) // 2 if os.environ.get("CI") else examples
-
 
 SETTINGS = Settings(
     statement_timeout=20.0,

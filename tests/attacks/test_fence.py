@@ -42,7 +42,7 @@ from htm_core.prompt import tool_replies
 from htm_core.prompt.prompt_block import WARNING, Passage, build_block, drop_last_items, note_of, passage_of
 from htm_core.text.fence import Fence, escape, indented, label, new_token, one_line, source
 from htm_core.working.context import assemble
-from tests.conftest import Make, many
+from tests.conftest import Make
 from tests.stand_ins import StandInChat
 
 TOKEN = "qkzvobnmtex"
@@ -104,7 +104,7 @@ HOSTILE = st.sampled_from(CORPUS) | st.lists(
     | st.text(st.characters(exclude_categories=()), max_size=4),
     max_size=9,
 ).map("".join)  # fmt: skip
-MANY = settings(max_examples=many(250), deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 FIELDS = st.lists(HOSTILE, min_size=12, max_size=12)
 
 
@@ -426,7 +426,7 @@ def test_twelve_hostile_strings_at_once_stay_within_their_entries(surface: str) 
 # -- the functions themselves -------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=many(4_000), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(HOSTILE)
 def test_whatever_is_escaped_holds_no_tag_nothing_hidden_and_as_many_lines_as_it_should(text: str) -> None:
     for made in (escape(text), one_line(text), indented(text), label(text), source(text)):

@@ -356,7 +356,7 @@ def test_llamaindex_takes_the_user_from_the_developer_alone(make: Make) -> None:
 NAMED = st.one_of(st.none(), st.sampled_from(["ann", "bob", "mallory", "", " ", "t1"]))
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(server=st.sampled_from(["ann", "bob"]), own=NAMED, said=st.tuples(NAMED, NAMED, NAMED, NAMED), noted=NAMED)
 def test_whatever_a_run_says_an_authenticated_user_stays_who_they_are(
     make: Make, server: str, own: str | None, said: tuple[str | None, ...], noted: str | None

@@ -25,7 +25,7 @@ from htm_core.jobs import rate_limits
 from htm_core.models.embedders import resolve
 from htm_core.models.taggers import resolve_tagger
 from tests.attacks.recorder import Party, Recorder, RecordingTagger
-from tests.conftest import SETTINGS, Make, many
+from tests.conftest import SETTINGS, Make
 
 ROOT = Path(__file__).parents[2]
 
@@ -299,7 +299,7 @@ VERBS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=many(8), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(verbs=VERBS, worker=st.sampled_from(["thread", "off"]))
 def test_whatever_is_done_in_whatever_order_no_client_sees_another_tenants_text(
     make: Make, tenant: str, verbs: list[tuple[str, int]], worker: str

@@ -13,7 +13,7 @@ from langchain_core.messages import HumanMessage
 
 from htm_core.palace import Enforcer, Palace
 from htm_langchain import HTMMemoryMiddleware
-from tests.conftest import Make, many
+from tests.conftest import Make
 from tests.langchain.models import scripted, texts
 
 INBOX = "mail://inbox"
@@ -93,7 +93,7 @@ OPERATIONS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=many(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations=OPERATIONS)
 def test_whatever_the_order_an_answer_is_the_askers_own_or_the_tenants(
     make: Make, operations: list[tuple[str, str | None, int]]

@@ -17,13 +17,13 @@ from htm_core.db.database import Database
 from htm_core.tags.relations import KINDS
 from htm_core.text.tags import closure
 from htm_core.writing import relations
-from tests.conftest import SETTINGS, Make, many
+from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder
 from tests.store.index_use import rows_read
 
 IDLE = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off"})
 TAGS = st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=3).map(":".join)
-SLOW = settings(max_examples=many(20), deadline=None, suppress_health_check=list(HealthCheck))
+SLOW = settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def closeness(one: Iterable[str], other: Iterable[str]) -> float:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from htm_core import InvalidInput, Memory, NotFound, Settings
 from htm_core.db.database import Database
 from htm_core.text.tags import closure
-from tests.conftest import SETTINGS, Make, many
+from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder
 
 IDLE = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off"})
@@ -66,7 +66,7 @@ def test_what_is_no_tag_changes_nothing(memory: Memory, tags: Sequence[str]) -> 
     assert memory.get(node.id).tags == ("a",)
 
 
-@settings(max_examples=many(25), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=13, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.tuples(st.booleans(), st.lists(TAGS, max_size=3)), max_size=8))
 def test_after_any_changes_the_rows_are_the_closure_of_what_was_given(
     url: str | None, changes: list[tuple[bool, list[str]]]

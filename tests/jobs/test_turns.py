@@ -29,7 +29,7 @@ from htm_core.jobs.worker import FRESH_BATCH, Worker
 from htm_core.memory.process import Runtime, runtime
 from htm_core.models.embedders import resolve
 from htm_core.writing.write import FEW
-from tests.conftest import SETTINGS, Make, many
+from tests.conftest import SETTINGS, Make
 from tests.jobs.backlog import add_backlog, insert_backlog
 from tests.stand_ins import HashEmbedder
 
@@ -261,7 +261,7 @@ queues = st.lists(
 )
 
 
-@examples(max_examples=many(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(max_examples=13, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(queue=queues, limit=st.integers(1, 20))
 def test_whatever_waits_is_claimed_once_in_full_batches_with_every_tenant_in_them(
     database: Database, queue: list[tuple[int, int, bool, int]], limit: int

@@ -37,7 +37,7 @@ from htm_langchain import (
 )
 from htm_langchain.messages import decode
 from htm_langchain.tokens import count
-from tests.conftest import Make, many
+from tests.conftest import Make
 from tests.langchain.models import scripted, texts
 from tests.langchain.test_middleware import FACT, QUESTION, Runs, calls, config, look, runs, said, small_talk
 
@@ -85,7 +85,7 @@ def read(words: int) -> str:
 
 
 @settings(
-    max_examples=many(25),
+    max_examples=13,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -133,7 +133,7 @@ odd = st.lists(
 
 
 @settings(
-    max_examples=many(25),
+    max_examples=13,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

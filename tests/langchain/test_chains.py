@@ -25,7 +25,7 @@ from htm_core.prompt.prompt_block import WARNING
 from htm_langchain import with_memory
 from htm_langchain.messages import decode
 from htm_langchain.tokens import count
-from tests.conftest import Make, many
+from tests.conftest import Make
 from tests.langchain.models import scripted, texts
 from tests.stand_ins import HashEmbedder
 
@@ -306,7 +306,7 @@ words = st.integers(1, 60).map(lambda n: "word " * n)
 
 
 @settings(
-    max_examples=many(12),
+    max_examples=6,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

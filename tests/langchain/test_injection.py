@@ -362,7 +362,7 @@ def conversations(draw: st.DrawFn) -> list[Any]:
     return messages
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(messages=conversations(), budget=st.integers(60, 3_000), inject=st.sampled_from(PLACES), data=st.data())
 def test_a_request_is_within_its_budget_and_tears_nothing(
     memory: Memory, messages: list[Any], budget: int, inject: Any, data: st.DataObject

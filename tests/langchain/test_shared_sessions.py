@@ -16,7 +16,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from htm_core import Memory
 from htm_langchain import HTMMemoryMiddleware
-from tests.conftest import Make, many
+from tests.conftest import Make
 from tests.langchain.models import scripted, texts
 
 
@@ -182,7 +182,7 @@ def test_messages_from_before_threads_were_noted_become_their_threads_as_it_goes
     assert log(memory) == ["a1", "b1", "a3", "b2", "a4"]
 
 
-@settings(max_examples=many(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.tuples(st.sampled_from("abc"), st.sampled_from(["ask", "ask", "ask", "remove", "restart", "delete"])),

@@ -409,7 +409,7 @@ def lasting(url: str | None) -> Iterator[HTMStore]:
 
 
 @given(st.lists(st.lists(OPS, min_size=1, max_size=6), max_size=6))
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 def test_after_any_operations_both_answer_alike(lasting: HTMStore, batches: Any) -> None:
     root, twin = uuid.uuid4().hex, InMemoryStore()
     for batch in batches:

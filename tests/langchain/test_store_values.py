@@ -53,7 +53,7 @@ def separable(value: Any) -> bool:
 @given(st.lists(VALUES.filter(separable), min_size=1, max_size=8))
 @example([{"a\0": "\0", "b": ["\ud800x", float("nan"), float("-inf")]}])
 @example([{"n": [1e16, 1e23, -1e300, -0.0, 0.0, 1.0, 5e-324, 0.1, 10**30, 2**53 + 1]}])
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_json_comes_back_exactly(store: HTMStore, values: Any) -> None:
     store.batch([PutOp(NS, f"k{n}", value) for n, value in enumerate(values)])
     found = store.batch([GetOp(NS, f"k{n}") for n in range(len(values))])

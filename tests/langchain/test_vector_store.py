@@ -335,7 +335,7 @@ JSON = st.recursive(
 @example(ODD, "a\0b \ud800")
 @example({}, "")
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 def test_any_document_comes_back_as_it_was(store: HTMVectorStore, metadata: dict[str, Any], text: str) -> None:
     store.add_texts([text], [metadata], ids=["x"])
@@ -492,7 +492,7 @@ def shelf(store: HTMVectorStore) -> tuple[HTMVectorStore, dict[str, dict[str, An
 
 @given(where=FILTERS)
 @settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 def test_any_filter_finds_what_its_meaning_in_python_says(
     shelf: tuple[HTMVectorStore, dict[str, dict[str, Any]]], where: dict[str, Any]

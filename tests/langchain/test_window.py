@@ -86,7 +86,7 @@ def is_valid(messages: Sequence[AnyMessage]) -> bool:
     return not open
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(turns(), st.integers(20, 1500))
 def test_a_window_is_valid_keeps_the_last_question_and_holds_its_room(said: list[AnyMessage], room: int) -> None:
     window = fit(said, room=room)
@@ -97,7 +97,7 @@ def test_a_window_is_valid_keeps_the_last_question_and_holds_its_room(said: list
     assert count(window) <= room
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(conversations(), st.integers(40, 3_000))
 def test_no_request_exceeds_its_budget_whatever_was_said(said: list[AnyMessage], room: int) -> None:
     before = [each.model_copy(deep=True) for each in said]

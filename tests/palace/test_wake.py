@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from htm_core import InvalidInput
 from htm_core.models.tokenizers import resolve_tokenizer
 from htm_core.palace import Palace
-from tests.conftest import many
 from tests.palace.conftest import Build, Clock
 from tests.stand_ins import HashEmbedder
 
@@ -200,7 +199,7 @@ def test_a_budget_is_a_whole_number_of_tokens(palace: Palace, budget: object) ->
 
 @given(st.lists(st.text(min_size=1, max_size=200).filter(str.strip), max_size=6), st.integers(0, 200))
 @settings(
-    max_examples=many(15),
+    max_examples=8,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -269,4 +269,4 @@ def receipts(evictions: Any) -> list[tuple[str, float]]:
 def test_any_sequence_of_operations_does_what_a_model_that_sorts_everything_does(policy: Any) -> None:
     """For every policy: the same victims with the same scores, the same items held, and the budget at every moment."""
     machine = type("Machine", (BesideTheModel,), {"policy": staticmethod(policy) if callable(policy) else policy})
-    run_state_machine_as_test(machine, settings=settings(max_examples=60, stateful_step_count=30, deadline=None))
+    run_state_machine_as_test(machine, settings=settings(max_examples=30, stateful_step_count=30, deadline=None))

@@ -29,7 +29,7 @@ from tests.store.index_use import used
 
 TABLES = ("collections", "documents", "document_passages")
 LABELS = st.lists(st.sampled_from(["a", "b", "ab", "a.b", "*", "é", "A", "日", "\x01", "z"]), max_size=4)
-RELAXED = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+RELAXED = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture

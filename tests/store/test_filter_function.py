@@ -97,14 +97,14 @@ def ask(connection: psycopg.Connection, metadata: list[Any], filter: Any) -> lis
 @example({"a": {"$contains": ""}}, [{"a": ""}, {"a": "x"}, {"a": [""]}, {"a": []}, {"a": None}])
 @example({"a": 10**23}, [{"a": 1e23}, {"a": 10**23 + 1}, {"a": 2**53}])
 @example({"a": {"$gt": 2.0**53}}, [{"a": 2**53}, {"a": 2**53 + 1}, {"a": 2.0**53 + 2}])
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 def test_postgresql_and_python_agree_on_every_filter(connection: Any, where: Any, metadata: list[Any]) -> None:
     filter = compile_where(where)
     assert ask(connection, metadata, filter.json) == [matches(filter, one) for one in metadata]
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_text_is_found_by_equality_order_and_containment(connection: Any, data: st.DataObject) -> None:
     text = st.text(alphabet=st.characters(exclude_characters="\0", codec="utf-8"), max_size=12)
     key, value, other = data.draw(text), data.draw(text), data.draw(text)
@@ -138,7 +138,7 @@ ONE_OR_MORE = st.dictionaries(KEYS, SCALARS | TREES, max_size=3) | FILTERS
 @example({"$and": [{"a": 1}, {"a": 2}]}, [{"a": 1}, {"a": 2}])
 @example({"a": None}, [{}, {"a": None}])
 @example({"a": {}}, [{"a": {"b": 1}}, {"a": {}}])
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 def test_where_nothing_is_left_beyond_the_equalities_they_decide_alone(
     connection: Any, where: Any, metadata: list[Any]
 ) -> None:
@@ -196,7 +196,7 @@ def test_a_large_filter_is_answered_within_the_stack(
 @given(
     st.lists(SCALARS | st.integers(0, 300) | st.integers(0, 300).map(str), max_size=200), st.lists(METADATA, max_size=5)
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 def test_one_of_many_values_is_found_as_one_of_few_is(connection: Any, choices: list[Any], metadata: list[Any]) -> None:
     filter = compile_where({"a": {"$in": choices}, "b": {"$nin": choices}})
     candidates = [*metadata, {}, *({"a": choice} for choice in [*choices, 7, "7"])]

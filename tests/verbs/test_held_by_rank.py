@@ -12,7 +12,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from htm_core import Item
-from tests.conftest import Make, many
+from tests.conftest import Make
 
 
 def tokens(text: str) -> int:
@@ -20,7 +20,7 @@ def tokens(text: str) -> int:
     return sum(map(int, re.findall(r"#(\d+)", text))) or 1
 
 
-@examples(max_examples=many(20), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     sizes=st.lists(st.integers(1, 60), min_size=4, max_size=9),
     importance=st.integers(0, 10),
@@ -51,7 +51,7 @@ def by_length(item: Item, now: float) -> float:
     return len(item.content)
 
 
-@examples(max_examples=many(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     facts=st.lists(st.tuples(st.integers(1, 60), st.integers(0, 10)), min_size=3, max_size=9),
     held_before=st.lists(st.integers(0, 8), max_size=9),

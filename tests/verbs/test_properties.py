@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from htm_core import InvalidInput, Memory, Settings
 from htm_core.base.folding import has_words
-from tests.conftest import SETTINGS, many
+from tests.conftest import SETTINGS
 from tests.stand_ins import HashEmbedder
 
 BUDGET = 60
@@ -129,6 +129,6 @@ def test_any_sequence_of_verbs_keeps_its_promises(url: str | None) -> None:
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
         Verbs,
         settings=settings(
-            max_examples=many(40), stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=20, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )

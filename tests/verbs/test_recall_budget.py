@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from htm_core import InvalidInput, Memory
-from tests.conftest import Make, many
+from tests.conftest import Make
 
 SAID = (
     "Shall we talk about lunch?",
@@ -55,7 +55,7 @@ def test_what_was_forgotten_or_said_elsewhere_is_not_shown_before(make: Make) ->
         assert memory.recall("kite", limit=1, budget=1_000)[0].before is None
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=many(15), deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=8, deadline=None)
 @given(budget=st.integers(0, 60))
 def test_a_budget_is_never_overspent(make: Make, budget: int) -> None:
     with make() as memory:

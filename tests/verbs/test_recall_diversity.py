@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from htm_core import Memory, Settings, Signals
 from htm_core.recall.near_duplicates import copies
-from tests.conftest import SETTINGS, Make, many
+from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder
 
 EMBEDDER = HashEmbedder(name="diversity")
@@ -76,7 +76,7 @@ WORDS = st.lists(st.sampled_from(["boiler", "ann", "lake", "the"]), min_size=1, 
 MARKS = st.sampled_from(["", "!", ".", " …", "?"])
 
 
-@settings(max_examples=many(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(said=st.lists(st.tuples(WORDS, MARKS), min_size=1, max_size=25), limit=st.integers(1, 6))
 def test_no_copy_is_a_hit_while_something_else_is_not(
     url: str | None, said: list[tuple[list[str], str]], limit: int

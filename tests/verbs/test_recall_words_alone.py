@@ -10,7 +10,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from htm_core import Memory
-from tests.conftest import Make, many
+from tests.conftest import Make
 
 NAMES = ("Katharina", "Katarina", "Lena", "Lana", "Sunniva", "Suniva", "Okafor", "Okafr")
 REMARKS = ("The printer is broken.", "My train leaves at nine.", "The budget is 4,000 euros.", "Yes, do that.", "{} has moved to Oslo.",
@@ -19,7 +19,7 @@ lines = st.builds(lambda remark, name: remark.format(name), st.sampled_from(REMA
 conversations = st.lists(st.lists(lines, min_size=1, max_size=6), min_size=1, max_size=3)
 
 
-@examples(max_examples=many(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(said=conversations, name=st.sampled_from(NAMES))
 def test_only_what_has_the_name_is_found_whatever_stands_beside_it(
     make: Make, said: list[list[str]], name: str

@@ -21,7 +21,7 @@ from htm_core.db.database import Database
 from htm_core.working import store as table
 from htm_core.working import working_sets
 from htm_core.working.working_sets import WorkingSet
-from tests.conftest import Make, many
+from tests.conftest import Make
 
 
 def count(text: str) -> int:
@@ -403,7 +403,7 @@ def library(make: Make) -> Callable[[str], tuple[Memory, list[Item]]]:
 
 @example(steps=[(0, "recall", 0), (0, "recall", 1), (1, "hold", 1), (0, "hold", 0)], policy="importance", seed=0)
 @given(steps=STEPS, policy=st.sampled_from(POLICIES), seed=st.integers(0, 10**9))
-@examples(max_examples=many(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_three_processes_agree_with_the_table_whatever_each_does_and_whoever_looks_last(
     library: Callable[[str, str], tuple[Memory, list[Item]]], steps: list[Step], policy: str, seed: int
 ) -> None:
