@@ -17,7 +17,7 @@ from tests.attacks.storm import KEPT, Storm
 
 ROOT = Path(__file__).parents[2]
 # All of them take some minutes on two cores: HTM_STORM=10000.
-OPERATIONS = int(os.environ.get("HTM_STORM") or 560)
+OPERATIONS = int(os.environ.get("HTM_STORM") or 240)
 
 
 def kept_in(memory: Memory) -> Iterator[str]:
