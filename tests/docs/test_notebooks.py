@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
@@ -13,14 +14,16 @@ from typing import Any
 
 import nbformat
 import pytest
+from jupyter_client import AsyncKernelManager
 from packaging.requirements import Requirement
 
 from tests.docs import ollama_server
 from tests.docs.markdown import ROOT
-from tests.docs.notebooks import SECONDS, run
+from tests.docs.notebooks import SECONDS, new_kernel, run
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 WITH_A_MODEL = NOTEBOOKS[:3]
+LONG = (NOTEBOOKS[0], NOTEBOOKS[2])  # of a hundred turns: they are run with a model, and not without one too
 MOST_ASKED = 10  # calls of the model in a notebook
 # Paths and addresses of a machine, which a published notebook must not show.
 PRIVATE = re.compile(r"/(?:home|root|tmp|var|Users)/|[Cc]:\\|\b\d{1,3}(?:\.\d{1,3}){3}\b")
@@ -37,13 +40,26 @@ def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[AsyncKernelManager]:
+    """One for all notebooks: what they import takes longer than what they do."""
+    with new_kernel() as made:
+        yield made
+
+
 @pytest.mark.parametrize(
-    ("path", "model"), [*((path, "") for path in NOTEBOOKS), *((path, "stand-in-chat") for path in WITH_A_MODEL)],
+    ("path", "model"), [*((path, "stand-in-chat") for path in WITH_A_MODEL), *((path, "") for path in NOTEBOOKS if path not in LONG)],
     ids=lambda each: each.stem if isinstance(each, Path) else each or "no-model",
 )  # fmt: skip
 @pytest.mark.timeout(2 * SECONDS)
 def test_a_notebook_runs_from_top_to_bottom_and_asks_a_model_of_ollama_seldom(
-    path: Path, model: str, empty_database: str, weights_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path,
+    model: str,
+    kernel: AsyncKernelManager,
+    empty_database: str,
+    weights_dir: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     notebook = read(path)
     committed = [[output.output_type for output in cell.outputs] for cell in code_cells(notebook)]
@@ -52,7 +68,7 @@ def test_a_notebook_runs_from_top_to_bottom_and_asks_a_model_of_ollama_seldom(
     monkeypatch.setattr(ollama_server, "said", lambda each: (asked.append(each), answer(each))[1])
     with ollama_server.serving() as ollama:
         own = {"HTM_DATABASE_URL": empty_database, "HTM_HOME": str(tmp_path), "HTM_MODEL_DIR": str(weights_dir)}
-        run(notebook, tmp_path, {**own, "OLLAMA_MODEL": model, "OLLAMA_HOST": ollama})
+        run(notebook, kernel, tmp_path, {**own, "OLLAMA_MODEL": model, "OLLAMA_HOST": ollama})
     assert bool(asked) == bool(model)
     assert len(asked) <= MOST_ASKED
     for cell, kinds in zip(code_cells(notebook), committed, strict=True):
@@ -121,8 +137,11 @@ def test_what_it_imports_comes_with_what_it_tells_to_install(path: Path) -> None
                 else []
             )
             for name in {name.partition(".")[0] for name in names} - sys.stdlib_module_names:
-                providers = {normal(each) for each in packages_distributions().get(name, [name])}
+                providers = {normal(each) for each in distributions().get(name, [name])}
                 assert providers & (installed | {"htm-memory"}) or name.startswith("htm_"), f"{name} is not installed"
+
+
+distributions = cache(packages_distributions)  # it reads the metadata of all that is installed
 
 
 def normal(name: str) -> str:
