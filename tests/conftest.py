@@ -22,7 +22,7 @@ from typing import Any
 import hypothesis
 import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from htm_core import HTMError, Memory, ModelError, Settings, shutdown
 from htm_core.base import time_limit
@@ -75,7 +75,6 @@ SLOW = (  # in the order in which they begin: those that mostly wait before thos
     "tests/store/test_survival.py",
     "tests/docs/test_examples.py",
     "tests/docs/test_notebooks.py",
-    "tests/docs/test_guides.py",
     "tests/docs/test_site.py",
     "tests/attacks/test_roles.py",
     "tests/attacks/test_erasure.py",
@@ -234,11 +233,12 @@ def empty_database(database_url: str) -> Iterator[str]:
 
 
 @contextmanager
-def new_database(database_url: str) -> Iterator[str]:
-    """A new database on a server, for as long as the block lasts; gives its DSN."""
+def new_database(database_url: str, *, like: str | None = None) -> Iterator[str]:
+    """A new database on a server, a copy of another one or empty, for as long as the block lasts; gives its DSN."""
     name = f"htm_empty_{uuid.uuid4().hex[:12]}"
     with psycopg.connect(database_url, autocommit=True) as connection:
-        connection.execute(f"create database {name}")
+        template = f" template {conninfo_to_dict(like)['dbname']}" if like else ""
+        connection.execute(f"create database {name}{template}")
         yield make_conninfo(database_url, dbname=name)
         connection.execute(f"drop database {name} with (force)")
 
