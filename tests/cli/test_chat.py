@@ -283,6 +283,7 @@ from tests.stand_ins import HashEmbedder
 class Slow(ExtractiveChatModel):
     def _stream(self, messages, *args, **options):
         if "endlessly" in str(messages[-1].text):
+            print("It is asked.", flush=True)
             time.sleep(3)
         for chunk in super()._stream(messages, *args, **options):
             yield chunk
@@ -340,6 +341,7 @@ def test_in_a_terminal_answers_stream_and_wrap_ctrl_c_stops_one_and_ctrl_d_leave
         terminal.expect("> ")
         terminal.sendline("Is it endlessly long?")
         terminal.expect("Waiting for stand-in. Ctrl-C stops it.")
+        terminal.expect("It is asked.")  # so the question is kept
         terminal.sendintr()
         terminal.expect("Stopped")
         terminal.expect("> ")

@@ -222,7 +222,8 @@ def test_an_unreachable_database_stops_no_chain(caplog: pytest.LogCaptureFixture
     with caplog.at_level(logging.WARNING, "htm"):
         assert str(with_memory(scripted("fine"), away, session="s").invoke("hello").text) == "fine"
     assert any("could not be kept" in record.message for record in caplog.records)
-    assert any("recall failed" in record.message for record in caplog.records)
+    # Recall may fail first, or be left out since the log did.
+    assert any("the database does not answer" in record.message for record in caplog.records)
 
 
 def test_a_question_that_could_not_be_kept_is_kept_with_its_answer(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,40 +34,18 @@ OUT = [
     "--ignore=tests/store/test_stale_statistics.py",  # so does this
     "--ignore=tests/store/test_partitions.py",  # changes the table of vectors as the owner, in a schema of its own
 ]
-# What becomes of rows after they were read, and of processes that are killed. Every statement that these send is sent by others, too.
-OF_THIS_PROCESS = [
-    "--ignore=tests/store/test_collections.py",
-    "--ignore=tests/store/test_filter_function.py",
-    "--ignore=tests/store/test_survival.py",
-    "--ignore=tests/verbs/test_asked_times.py",
-    "--ignore=tests/verbs/test_bad_input.py",
-    "--ignore=tests/verbs/test_calibration.py",
-    "--ignore=tests/verbs/test_held_by_rank.py",
-    "--ignore=tests/verbs/test_properties.py",
-    "--ignore=tests/verbs/test_ranker.py",
-    "--ignore=tests/verbs/test_recall_budget.py",
-    "--ignore=tests/verbs/test_recall_diversity.py",
-    "--ignore=tests/verbs/test_recall_echoes.py",
-    "--ignore=tests/verbs/test_recall_languages.py",
-    "--ignore=tests/verbs/test_recall_nearest.py",
-    "--ignore=tests/verbs/test_recall_pasted.py",
-    "--ignore=tests/verbs/test_recall_plugs.py",
-    "--ignore=tests/verbs/test_recall_reader.py",
-    "--ignore=tests/verbs/test_recall_signals.py",
-    "--ignore=tests/verbs/test_recall_spelling.py",
-    "--ignore=tests/verbs/test_recall_steps.py",
-    "--ignore=tests/verbs/test_recall_timeframe.py",
-    "--ignore=tests/verbs/test_recall_words_alone.py",
-    "--ignore=tests/verbs/test_retold_conversations.py",
-    "--ignore=tests/verbs/test_time_zones.py",
-    "--ignore=tests/verbs/test_times.py",
-    "--ignore=tests/verbs/test_written_behind.py",
-]
 OUT_BEHIND_A_POOLER = [
     *OUT,
     "--ignore=tests/store/test_migrations.py",  # goes to the server itself, as in the run without a pooler
-    *([] if WHOLE else OF_THIS_PROCESS),
 ]
+# What sends each statement, and what a connection that others share could break. What becomes of rows after they were read is left out.
+BEHIND_A_POOLER = PARTS if WHOLE else (
+    "store/test_audit.py", "store/test_bad_connections.py", "store/test_batches.py", "store/test_quantization.py", "store/test_sizing.py",
+    "store/test_walls.py", "verbs/test_as_of.py", "verbs/test_audit.py", "verbs/test_backup.py", "verbs/test_collection.py",
+    "verbs/test_erase_tenant.py", "verbs/test_files.py", "verbs/test_forgetting.py", "verbs/test_lifetime.py", "verbs/test_log.py",
+    "verbs/test_quotes.py", "verbs/test_recall.py", "verbs/test_remember.py", "verbs/test_tidying.py", "verbs/test_working.py",
+    "verbs/test_working_history.py",
+)  # fmt: skip
 # Each file or folder is a test of its own, so that several processes share them. What cannot pass there is marked `not_on_citus`.
 CITUS_PARTS = ("store", "verbs", "groups", "jobs", "palace", "langchain", "llamaindex")
 
@@ -87,9 +65,8 @@ def test_a_part_passes_on_the_oldest_server_with_a_login_that_may_define_nothing
 
 
 @pytest.mark.timeout(LONGEST + 60)
-@pytest.mark.parametrize("part", PARTS)
-def test_a_part_passes_behind_a_transaction_pooler(part: str, busy_pooler: Pooler) -> None:
-    run_suite([part], busy_pooler.dsn(APP), busy_pooler.cluster, out=OUT_BEHIND_A_POOLER)
+def test_the_store_and_the_verbs_pass_behind_a_transaction_pooler(busy_pooler: Pooler) -> None:
+    run_suite(BEHIND_A_POOLER, busy_pooler.dsn(APP), busy_pooler.cluster, out=OUT_BEHIND_A_POOLER)
 
 
 @pytest.fixture(scope="session")

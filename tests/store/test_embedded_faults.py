@@ -374,7 +374,7 @@ def test_a_full_disk_is_named_and_the_next_start_succeeds_with_more_room(home: P
 def test_an_interrupted_start_can_be_repeated(home: Path) -> None:
     """Control-C in the middle of the first start ends it at once, and the next one is a first start again."""
     process = client(home)
-    eventually(lambda: any((home / "postgresql").glob("18.draft*")))
+    eventually(lambda: any((home / "postgresql").glob("18*")))  # the draft, or what it has become on a busy machine
     process.send_signal(signal.SIGINT)
     process.communicate()
     assert process.returncode

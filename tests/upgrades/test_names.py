@@ -62,7 +62,8 @@ def fill(memory: Memory, word: str) -> None:
     palace.file(f"The {word} is filed.", room=memory.user or "", drawer=memory.user or "")
     palace.note(f"The {word} is noted.")
     memory.tidy()
-    assert memory.flush(30)
+    assert memory.flush(120)
+    memory._runtime.worker.stop()  # what is changed below is behind the back of whoever works
 
 
 def seen(memory: Memory, word: str) -> dict[str, bool]:
