@@ -278,9 +278,11 @@ def test_models_in_the_process_serve_all_tenants(make: Make, tenant: str) -> Non
     assert ("embed", first._engine.embedder.name) not in worker.lanes_of(f"{tenant}-never-opened")
 
 
-def test_fifty_tenants_with_clients_of_one_name_are_all_served_by_their_own(make: Make, tenant: str, name: str) -> None:
+def test_twenty_tenants_with_clients_of_one_name_are_all_served_by_their_own(
+    make: Make, tenant: str, name: str
+) -> None:
     resting = with_settings(worker="off")
-    found = [Party(make, f"{tenant}-{n:02}-", name, settings=resting) for n in range(50)]
+    found = [Party(make, f"{tenant}-{n:02}-", name, settings=resting) for n in range(20)]
     for party in found:
         party.memory.remember(f"text of {party.tenant}")
     assert found[-1].memory.flush(60)
