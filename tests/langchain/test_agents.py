@@ -155,8 +155,10 @@ def long_talk(turns: int = 200) -> list[BaseMessage]:
     return past
 
 
-@pytest.mark.parametrize("saver", [True, False], ids=["checkpointer", "no checkpointer"])
-@pytest.mark.parametrize("colour", ["invoke", "ainvoke", "stream", "astream_events"])
+@pytest.mark.parametrize(
+    ("colour", "saver"),
+    [("invoke", True), ("invoke", False), ("ainvoke", True), ("stream", False), ("astream_events", True)],
+)
 def test_a_fact_of_two_hundred_turns_ago_is_in_the_request_that_needs_it(make: Make, colour: str, saver: bool) -> None:
     model = scripted()
     agent = create_agent(
