@@ -38,7 +38,7 @@ OUT_BEHIND_A_POOLER = [
     *OUT,
     "--ignore=tests/store/test_migrations.py",  # goes to the server itself, as in the run without a pooler
 ]
-# What sends each statement, and what a connection that others share could break. What becomes of rows after they were read is left out.
+# What a server or a connection that others share can change, and not what becomes of rows after they were read.
 BEHIND_A_POOLER = PARTS if WHOLE else (
     "store/test_audit.py", "store/test_bad_connections.py", "store/test_batches.py", "store/test_quantization.py", "store/test_sizing.py",
     "store/test_walls.py", "verbs/test_as_of.py", "verbs/test_audit.py", "verbs/test_backup.py", "verbs/test_collection.py",
