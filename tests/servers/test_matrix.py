@@ -40,7 +40,7 @@ OUT_BEHIND_A_POOLER = [
 ]
 # What a server or a connection that others share can change, and not what becomes of rows after they were read.
 BEHIND_A_POOLER = PARTS if WHOLE else (
-    "store/test_audit.py", "store/test_bad_connections.py", "store/test_batches.py", "store/test_quantization.py", "store/test_sizing.py",
+    "store/test_audit.py", "store/test_bad_connections.py", "store/test_batches.py", "store/test_quantization.py",
     "store/test_walls.py", "verbs/test_as_of.py", "verbs/test_audit.py", "verbs/test_backup.py", "verbs/test_collection.py",
     "verbs/test_erase_tenant.py", "verbs/test_files.py", "verbs/test_forgetting.py", "verbs/test_lifetime.py", "verbs/test_log.py",
     "verbs/test_quotes.py", "verbs/test_recall.py", "verbs/test_remember.py", "verbs/test_tidying.py", "verbs/test_working.py",
