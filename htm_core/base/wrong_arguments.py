@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 import types
-import typing
 from collections.abc import Callable, Collection, Mapping
 from itertools import islice
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from .errors import InvalidInput
+from .option_sets import type_hints
 
 LOOKED_AT = 1_000  # items of a list
 RAW = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError, AssertionError)
@@ -18,7 +18,7 @@ RAW = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError, Asse
 def wrong_argument(verb: Callable[..., Any], args: tuple[Any, ...], options: Mapping[str, Any]) -> InvalidInput | None:
     """The error that names the first argument of another type; None where all have theirs, or the call itself does not fit."""
     try:
-        hints, signature = typing.get_type_hints(verb), inspect.signature(verb)
+        hints, signature = type_hints(verb), inspect.signature(verb)
         arguments = signature.bind(*args, **options).arguments
     except (TypeError, NameError):
         return None

@@ -19,6 +19,7 @@ from pydantic_core import from_json, to_json, to_jsonable_python
 
 from ..base.errors import InvalidInput
 from ..base.nothing import is_nothing
+from ..base.option_sets import type_hints
 from ..base.types import Conflict, Draft, Mention, Node, SummarizerLike, TimeframeLike, Window
 from .routes import Route
 
@@ -106,7 +107,7 @@ class Parameter:
 @cache
 def parameters(route: Route) -> tuple[Parameter, ...]:
     """The arguments of a route's verb. What the path has and the verb does not is a text: the session of a log."""
-    hints = typing.get_type_hints(route.function)
+    hints = type_hints(route.function)
     result = []
     declared = list(inspect.signature(route.function).parameters.values())[1:]
     in_path = route.path_names

@@ -149,9 +149,7 @@ class MemoryWriter:
         options = self._memory._options
         return Memory(
             robot, url=options.url, tenant=options.tenant, user=options.user, session=options.session, budget=options.budget,
-            policy=options.policy, embedder=options.embedder, embed=options.embed, tokenizer=options.tokenizer,
-            tagger=options.tagger, propositioner=options.propositioner, redactor=options.redactor, judge=options.judge,
-            models=options.models, settings=options.settings, clock=options.clock,
+            policy=options.policy, settings=options.settings, clock=options.clock, **options.plugs,
         )  # fmt: skip
 
     def _remember(self, own: Memory, drafts: Sequence[Draft], outcome: BatchOutcome, *, dry_run: bool) -> None:

@@ -7,46 +7,41 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from pydantic import SecretStr
 
 from ..base import validation
 from ..base.errors import InvalidInput
 from ..base.handle import Handle
+from ..base.option_sets import with_options
 from ..base.settings import Settings
 from ..base.types import (
+    RECALL,
     AuditEntry,
     AuditReport,
     CollectionKind,
     Conflict,
     Context,
     Draft,
-    Embed,
     EmbedderLike,
     Event,
     Eviction,
-    ExpanderLike,
     GroupRole,
     Item,
-    JudgeLike,
     Mention,
     Merge,
     Metadata,
-    Mode,
-    ModelsLike,
     Node,
     OrderName,
     PolicyName,
     Profile,
-    PropositionerLike,
-    ReaderLike,
     Recall,
+    RecallOptions,
     Receipt,
     Related,
     Relation,
     RelationKind,
-    RerankerLike,
     Robot,
     Role,
     Scope,
@@ -54,11 +49,9 @@ from ..base.types import (
     Stats,
     SummarizerLike,
     Summary,
-    TaggerLike,
     Tidied,
     TidyKind,
     TimeframeLike,
-    Tokenizer,
 )
 from ..change import tidy
 from ..change.changes import Changes
@@ -78,12 +71,12 @@ from ..jobs.jobs import Jobs
 from ..recall import recall as recall_module
 from ..tags import relations
 from ..tags.tags import Tags
-from ..text.redaction.redactor import Redactor, RedactorLike
+from ..text.redaction.redactor import Redactor
 from ..working.context import assemble
 from ..working.eviction_policies import Policy
 from ..working.memory import WorkingMemory
 from . import process
-from .open import Options, opened
+from .open import ModelOptions, Options, opened
 
 if TYPE_CHECKING:
     from ..collections.collection import Collection
@@ -111,53 +104,26 @@ class Memory(Handle):
     - `session`: a conversation. The verbs default to this user and this session.
     - `budget`: tokens of working memory; `policy` says who leaves first when it is full: "importance", "lfu_lru", "lru",
       "fifo", or a callable (item, now) -> score, the lowest of which leaves first.
-    - `embedder`: None or "minilm" for the embedded model, "minilm:int8", "ollama:MODEL", or an object with
-      `embed_documents` and `embed_query` (LangChain) or LlamaIndex's `BaseEmbedding`. A model works for the tenant that it is
-      given for, and for no other; the embedded ones, and those of `Settings.shared_models`, for all tenants.
-    - `embed`: "queue" leaves vectors to the worker; "now" makes them before `remember` returns, for a process that stops
-      working once it has replied. Until a text has its vector it is found by its words. With "now" and `Settings(worker="off")`
-      what a new memory replaces is found before `remember` returns, too.
-    - `tokenizer`: a callable that takes a text and gives its number of tokens, or the tokens; default tiktoken's o200k_base.
-    - `models`: one chat model for all jobs that are worth its time: "ollama:MODEL", another "PROVIDER:MODEL" of LangChain, or a
-      chat model of LangChain or LlamaIndex. It is tagger and judge where none is given; None: `Settings.models`.
-    - `tagger`, `propositioner`: models that give new memories tags, and take facts out of them: such a chat model, an object of the
-      protocol or a callable; for a tagger also "keywords", which needs no model.
-    - `reader`: a model that reads the question with each hit and puts them in order. True is the embedded one, for every recall;
-      None uses it for what goes into prompts, False never. Or a model of yours: "cross-encoder:MODEL" (sentence-transformers), such
-      a chat model, LangChain's document compressor, LlamaIndex's postprocessor, or a callable (query, texts) -> numbers.
-      `reranker` is an older name for the latter.
-    - `expander`: a model that writes more questions to search for: such a chat model, or a callable
-      (question) -> questions. Where either fails or is too slow, recall goes on without it, and `Recall.fallback` says so.
-    - `redactor`: what takes secrets out of everything before it is stored: "default" for keys, passwords, cards, e-mail addresses
-      and phone numbers, a `Redactor`, or a callable text -> text. None is that of `Settings.redactor`, which is none.
-    - `judge`: a model that says which earlier sayings a new one replaces: such a chat model reads it beside the ten nearest of the
-      same speaker; a callable (older, newer) -> "supersedes", "contradicts" or "none" is asked where the reader is not sure.
-    - `settings`: a `Settings`: pools, time-outs, jobs, models of the whole process.
     - `on_evict`, `on_event`: called with each eviction and each event. What they raise is logged.
     - `clock`: gives the present time, with its time zone.
     - `timezone`: where the user is, such as "Asia/Tokyo": of words such as "yesterday" and "until Friday", and of the dates that a
       model is shown. None is `Settings.timezone`, else the machine's.
 
-    Raises `InvalidInput` for options that make no sense.
+    The models and other plugs are those of `ModelOptions`. Raises `InvalidInput` for options that make no sense.
     """
 
+    @with_options(ModelOptions, embed="queue")
     def __init__(
         self, robot: str = "default", *, url: str | SecretStr | None = None, tenant: str = "default", user: str | None = None,
         session: str | None = None, budget: int = 128_000, policy: PolicyName | Policy = "importance",
-        embedder: EmbedderLike | None = None, embed: Embed = "queue", tokenizer: Tokenizer | None = None,
-        tagger: TaggerLike | None = None, propositioner: PropositionerLike | None = None, reader: ReaderLike | None = None,
-        reranker: RerankerLike | None = None, expander: ExpanderLike | None = None, redactor: RedactorLike | None = None,
-        judge: JudgeLike | None = None, models: ModelsLike | None = None,
         on_evict: Callable[[Eviction], None] | None = None, on_event: Callable[[Event], None] | None = None,
         settings: Settings | None = None, clock: Clock | None = None, timezone: str | None = None,
+        **plugs: Unpack[ModelOptions],
     ) -> None:  # fmt: skip
         url = process.url_or_environment(url)  # from here on nothing shows its password
         options = Options(
-            robot=robot, url=url, tenant=tenant, user=user, session=session, budget=budget,
-            policy=policy, embedder=embedder, embed=embed, tokenizer=tokenizer, tagger=tagger,
-            propositioner=propositioner, reader=reader, reranker=reranker, expander=expander, redactor=redactor,
-            judge=judge, models=models, on_evict=on_evict, on_event=on_event, settings=settings or Settings(),
-            clock=clock or utc_now, timezone=timezone,
+            robot=robot, url=url, tenant=tenant, user=user, session=session, budget=budget, policy=policy, plugs=plugs,
+            on_evict=on_evict, on_event=on_event, settings=settings or Settings(), clock=clock or utc_now, timezone=timezone,
         )  # fmt: skip
         self._open(options)
 
@@ -347,51 +313,22 @@ class Memory(Handle):
 
     # -- reading --------------------------------------------------------------------------------------------------------
 
-    def recall(
-        self, query: str, *, limit: int = 10, budget: int | None = None, mode: Mode = "hybrid", scope: Scope | None = None,
-        timeframe: TimeframeLike = None, tags: Sequence[str] | None = None, where: Mapping[str, Any] | None = None,
-        robot: str | Sequence[str] | None = None, session: str | None = None, min_score: float = 0.0, hold: bool = True,
-        explain: bool = False, as_of: datetime | None = None, valid_at: datetime | None = None,
-        sources: Sequence[Source | None] | None = None, min_trust: int | None = None,
-        signals: Mapping[str, float] | None = None, reader: bool | None = None,
-    ) -> Recall:  # fmt: skip
+    @with_options(RecallOptions, **RECALL)
+    def recall(self, query: str, **options: Unpack[RecallOptions]) -> Recall:
         """Find what answers a query, best first, and hold it in working memory.
 
             for hit in memory.recall("what does Ann drink?", limit=5, timeframe="last week", tags=["food"]):
                 print(hit.score, hit.mention.name, hit.content)
 
-        - `limit`: hits at most, up to 1,000. `min_score`: from 0 to 1; scores compare between queries.
-        - `budget`: keep the best whole hits that fit so many tokens, and with what is left the message right before each.
-        - `mode`: "hybrid" searches by meaning and by words, "vector" and "text" by one of them. "vector" gives the nearest
-          neighbours, nearest first; of the signals only those count whose weights `Settings.signals` was given.
-        - `scope`: "user" (the default) is the user's own memories and what the tenant shares, "session" the memory's session
-          only, "tenant" everybody's.
-        - `timeframe`: such as "last week", "since Monday", "2026-01-15", a date, a datetime, a `Window`, a pair of datetimes or a
-          list of these; "auto" takes the time out of the query itself.
-        - `tags`: all of them must be on the node, each itself or by a tag below it.
-        - `where`: conditions on metadata. `robot`: one or several names. `session`: another session than the memory's.
-        - `hold`: put the hits into working memory, and count the access. `explain`: fill `Hit.signals`.
-
-        - `as_of`: what was known then: said by then and not yet expired, and the values that keys had. What was forgotten stays so.
-        - `valid_at`: what holds then, or says nothing of when it holds. `Hit.ended` marks what no longer holds then, else now.
-        - `sources`: where it came from, such as ["user"]; None among them is the program itself. `min_trust`: from 0 to 4.
-        - `signals`: weights of signals in this recall, such as {"context": 0}; the others weigh what `Settings.signals` says.
-        - `reader`: whether the embedded reader puts the first hits in order, in some tenths of a second; None as the memory says.
-
-        `robot`, `session`, `timeframe`, `where` and these must hold for one and the same mention. One query to the embedder and one
-        search, both in milliseconds at 100,000 memories with the embedded model. When the embedder fails, the words are searched
-        alone, and `.degraded` says so. It also says when hits had no vector yet; what this process has just remembered gets its
-        vector at the latest now. Words that no memory has are searched for as they were probably meant, in a second search, and
-        `.corrections` says which. With mode="text" every hit has a word of the query: a correction is said, and not searched for.
+        One query to the embedder and one search, both in milliseconds at 100,000 memories with the embedded model. When the
+        embedder fails, the words are searched alone, and `.degraded` says so. It also says when hits had no vector yet; what this
+        process has just remembered gets its vector at the latest now. Words that no memory has are searched for as they were
+        probably meant, in a second search, and `.corrections` says which. With mode="text" every hit has a word of the query: a
+        correction is said, and not searched for.
 
         Raises `InvalidInput`, `StorageError`, and `ModelError` for mode="vector" without a working embedder.
         """
-        prepared = recall_module.prepare(
-            self._engine, query, limit=limit, budget=budget, mode=mode, scope=scope, timeframe=timeframe, tags=tags,
-            where=where, robot=robot, session=session, min_score=min_score, hold=hold, explain=explain, as_of=as_of,
-            valid_at=valid_at, sources=sources, min_trust=min_trust, signals=signals, reader=reader,
-        )  # fmt: skip
-        return recall_module.answer(self._engine, prepared)
+        return recall_module.answer(self._engine, recall_module.prepare(self._engine, query, **options))
 
     def context(
         self, *, order: OrderName | Callable[[Item, float], float] = "balanced", budget: int | None = None,

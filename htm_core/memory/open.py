@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypedDict, get_args
 from uuid import UUID
 
 from pydantic import SecretStr
@@ -55,17 +55,32 @@ BY_MODELS = ("tagger", "judge")
 BUILT_IN = (MINILM, MINILM_INT8, "keywords")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """The options of `Memory`, as they were given."""
+class ModelOptions(TypedDict, total=False):
+    """Models and other plugs of a `Memory`:
 
-    robot: str
-    url: SecretStr | None
-    tenant: str
-    user: str | None
-    session: str | None
-    budget: int
-    policy: PolicyName | Policy
+    - `embedder`: None or "minilm" for the embedded model, "minilm:int8", "ollama:MODEL", or an object with
+      `embed_documents` and `embed_query` (LangChain) or LlamaIndex's `BaseEmbedding`. A model works for the tenant that it is
+      given for, and for no other; the embedded ones, and those of `Settings.shared_models`, for all tenants.
+    - `embed`: "queue" leaves vectors to the worker; "now" makes them before `remember` returns, for a process that stops
+      working once it has replied. Until a text has its vector it is found by its words. With "now" and `Settings(worker="off")`
+      what a new memory replaces is found before `remember` returns, too.
+    - `tokenizer`: a callable that takes a text and gives its number of tokens, or the tokens; default tiktoken's o200k_base.
+    - `models`: one chat model for all jobs that are worth its time: "ollama:MODEL", another "PROVIDER:MODEL" of LangChain, or a
+      chat model of LangChain or LlamaIndex. It is tagger and judge where none is given; None: `Settings.models`.
+    - `tagger`, `propositioner`: models that give new memories tags, and take facts out of them: such a chat model, an object of the
+      protocol or a callable; for a tagger also "keywords", which needs no model.
+    - `reader`: a model that reads the question with each hit and puts them in order. True is the embedded one, for every recall;
+      None uses it for what goes into prompts, False never. Or a model of yours: "cross-encoder:MODEL" (sentence-transformers), such
+      a chat model, LangChain's document compressor, LlamaIndex's postprocessor, or a callable (query, texts) -> numbers.
+      `reranker` is an older name for the latter.
+    - `expander`: a model that writes more questions to search for: such a chat model, or a callable
+      (question) -> questions. Where either fails or is too slow, recall goes on without it, and `Recall.fallback` says so.
+    - `redactor`: what takes secrets out of everything before it is stored: "default" for keys, passwords, cards, e-mail addresses
+      and phone numbers, a `Redactor`, or a callable text -> text. None is that of `Settings.redactor`, which is none.
+    - `judge`: a model that says which earlier sayings a new one replaces: such a chat model reads it beside the ten nearest of the
+      same speaker; a callable (older, newer) -> "supersedes", "contradicts" or "none" is asked where the reader is not sure.
+    """
+
     embedder: EmbedderLike | None
     embed: Embed
     tokenizer: Tokenizer | None
@@ -77,6 +92,20 @@ class Options:
     redactor: RedactorLike | None
     judge: JudgeLike | None
     models: ModelsLike | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The options of `Memory`, as they were given."""
+
+    robot: str
+    url: SecretStr | None
+    tenant: str
+    user: str | None
+    session: str | None
+    budget: int
+    policy: PolicyName | Policy
+    plugs: ModelOptions
     on_evict: Callable[[Eviction], None] | None
     on_event: Callable[[Event], None] | None
     settings: Settings
@@ -91,18 +120,18 @@ def opened(options: Options) -> tuple[process.Runtime, Engine]:
     """The runtime of a url, and this memory's own engine. Nothing is connected yet."""
     options = _with_models(_checked(options))
     runtime = process.runtime(options.url, options.settings)
-    settings = options.settings
+    settings, plugs = options.settings, options.plugs
     if options.timezone is not None:
         settings = settings.model_copy(update={"timezone": options.timezone})
-    embedder = resolve(options.embedder)
-    tokens = resolve_tokenizer(options.tokenizer)
+    embedder = resolve(plugs["embedder"])
+    tokens = resolve_tokenizer(plugs["tokenizer"])
     handlers = [
         (EmbedHandler(runtime.database, embedder, runtime.fresh_nodes), embedder.client),
         *model_handlers(
             runtime.database,
-            tagger=_tagger(options.tagger),
-            propositioner=_propositioner(options.propositioner),
-            judge=_judge(options.judge),
+            tagger=_tagger(plugs["tagger"]),
+            propositioner=_propositioner(plugs["propositioner"]),
+            judge=_judge(plugs["judge"]),
             count=tokens,
         ),
     ]
@@ -113,11 +142,11 @@ def opened(options: Options) -> tuple[process.Runtime, Engine]:
         robot=options.robot,
         session=options.session,
         embedder=embedder,
-        embed=options.embed,
-        reranker=_reranker(options.reranker),
-        reader=options.reader if isinstance(options.reader, bool) else None,
-        expander=_expander(options.expander),
-        redactor=resolve_redactor(options.redactor or options.settings.redactor),
+        embed=plugs["embed"],
+        reranker=_reranker(plugs["reranker"]),
+        reader=plugs["reader"] if isinstance(plugs["reader"], bool) else None,
+        expander=_expander(plugs["expander"]),
+        redactor=resolve_redactor(plugs["redactor"] or options.settings.redactor),
         tokens=tokens,
         lanes=[(handler.kind, handler.model) for handler, _ in handlers[1:]],
         working=working_set(runtime.database, _key(options), budget=options.budget, policy=options.policy),
@@ -193,20 +222,22 @@ def _expander(spec: ExpanderLike | None) -> CheckedExpander | None:
 
 def _checked(options: Options) -> Options:
     """The options with names in their normal form; raises `InvalidInput` for what they cannot be."""
-    if options.embed not in EMBED:
-        raise InvalidInput(f"expected embed to be one of {', '.join(EMBED)}, got {options.embed!r}")
+    plugs = options.plugs
+    if plugs["embed"] not in EMBED:
+        raise InvalidInput(f"expected embed to be one of {', '.join(EMBED)}, got {plugs['embed']!r}")
     if not options.notes:
         refuse_note_owner(options.user)
     if options.timezone is not None:
         zone_of(options.timezone, what="timezone")
     validation.check_name(options.tenant, what="tenant")
-    own = None if isinstance(options.reader, bool) else options.reader
-    if own is not None and options.reranker is not None:
-        raise InvalidInput("expected reader or reranker, which are one option by two names, got both")
+    reader = plugs["reader"]
+    if reader is not None and not isinstance(reader, bool):
+        if plugs["reranker"] is not None:
+            raise InvalidInput("expected reader or reranker, which are one option by two names, got both")
+        plugs = {**plugs, "reranker": reader, "reader": None}
     return replace(
         options,
-        reranker=options.reranker if own is None else own,
-        reader=options.reader if own is None else None,
+        plugs=plugs,
         user=None if options.user is None else validation.normal_name(options.user, what="user"),
         robot=validation.normal_name(options.robot, what="robot"),
         session=None if options.session is None else validation.normal_name(options.session, what="session"),
@@ -215,14 +246,14 @@ def _checked(options: Options) -> Options:
 
 def _with_models(options: Options) -> Options:
     """The options with the model of `models` for each plug that is worth it and has none of its own. Raises `InvalidInput`."""
-    models = options.settings.models if options.models is None else options.models
+    models = options.settings.models if options.plugs["models"] is None else options.plugs["models"]
     if models is None:
         return options
     from ..models.chat_models import check_models
 
     check_models(models, calls=options.settings.worker == "thread")
-    unset: dict[str, Any] = {plug: models for plug in BY_MODELS if getattr(options, plug) is None}
-    return replace(options, **unset)
+    unset: Any = {plug: models for plug, own in options.plugs.items() if plug in BY_MODELS and own is None}
+    return replace(options, plugs=options.plugs | unset)
 
 
 def _key(options: Options) -> SetKey:
