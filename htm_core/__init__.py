@@ -270,6 +270,7 @@ _MODULES = {
     "QueryTimeout": "base.errors",
     "ReaderLike": "base.types",
     "Recall": "base.types",
+    "RecallOptions": "base.types",
     "Receipt": "base.types",
     "Redaction": "text.redaction.redactor",
     "RedactionError": "base.errors",

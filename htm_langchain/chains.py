@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 from uuid import uuid4
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
@@ -14,10 +14,9 @@ from langchain_core.runnables.base import coerce_to_runnable
 from langchain_core.runnables.utils import ConfigurableFieldSpec
 
 from htm_core import InvalidInput, Memory, is_anonymous
-from htm_core.prompt.choices import check_choices
+from htm_core.prompt.choices import with_options
 from htm_core.prompt.keep import Keep, check_keep
 from htm_core.prompt.memory_block import Inject, check_inject
-from htm_core.prompt.origin import check_min_trust
 from htm_core.prompt.scope import check_memory, memory_for
 
 from .answers import Answer
@@ -25,18 +24,10 @@ from .breakpoints import with_breakpoint
 from .conversation import Conversation, Conversations, Kept, Key, TurnContext
 from .injection import RECALL_SHARE, MemoryPart, before_what_comes, inserted, with_block
 from .messages import leading_system
-from .options import (
-    check_name_source,
-    check_recall_limit,
-    check_rewrite,
-    check_score,
-    check_tenant,
-    check_timeout,
-    check_whole,
-)
+from .option_sets import PROMPT, ConversationOptions
+from .options import check_name_source, check_tenant, check_timeout, check_whole
 from .persist import apersist, persist
-from .retrieval import PromptRecall
-from .rewriting import Rewrite
+from .retrieval import PromptRecall, prompt_recall
 from .scope import (
     NameSource,
     TenantSource,
@@ -56,31 +47,17 @@ _log = logging.getLogger("htm.langchain")
 BUDGET = 16_000
 
 
+@with_options(ConversationOptions, **PROMPT, trust_context=False)
 def with_memory(
     runnable: Runnable[Any, Any],
     memory: Memory,
     *,
     input_key: str | None = None,
     history_key: str | None = "history",
-    session: NameSource = None,
-    user: NameSource = None,
     output_key: str | None = None,
     budget: int = BUDGET,
-    recall_limit: int = 8,
-    recall_budget: int = 1_000,
-    recall_timeout: float | None = 10.0,
-    timeout: float | None = 10.0,
-    min_score: float = 0.0,
-    min_trust: int = 0,
-    limit: int | None = None,
-    where: Mapping[str, Any] | None = None,
-    tags: Sequence[str] | None = None,
-    timeframe: Any = None,
     keep: Keep[BaseMessage] | None = None,
-    rewrite: Rewrite | None = None,
-    tenant: TenantSource = None,
-    trust_context: bool = False,
-    inject: Inject = "question",
+    **options: Unpack[ConversationOptions],
 ) -> Runnable[Any, Any]:
     """Give a chain a memory: a runnable that recalls for its input, adds its history, runs, and keeps both sides.
 
@@ -90,39 +67,15 @@ def with_memory(
         input_key: Where an input that is a mapping has the question; by default "input", else its only key.
         history_key: Where the chain expects the history, with what was recalled. With None, and for an input that is a text, a
             message or a list of messages, the history comes before the question itself.
-        session: A name, or a callable of the run's configuration. By default the thread of the graph that runs the chain,
-            the memory's own session, the configuration's `session_id` or `thread_id`, or a new session for each run.
-        user: Likewise. By default the user that LangGraph Server has authenticated, the memory's own user, or else the
-            configuration's `user_id`.
         output_key: Where an output that is a mapping has the answer; by default the first of "output", "answer",
             "result", "text" and "messages" that it has.
         budget: Tokens of history and recall together; 16,000 by default.
-        limit: Passages to recall at most; 8 by default, 0 recalls none.
-        recall_limit: Another name of `limit`.
-        recall_budget: Tokens of these at most, 1,000 by default; never more than a quarter of `budget`.
-        recall_timeout: Seconds to wait for recall, 10 by default; None sets no limit of its own.
-        timeout: Seconds that memory may take in a call, all in all, 10 by default; None waits as long as it takes. After a
-            failure the next calls do without memory for a while, and wait for nothing.
-        min_score: The lowest score, from 0 (the default) to 1, of a passage that is shown. What is shown and how much of it
-                goes by relevance: see docs/why/reader.md.
-        min_trust: The lowest trust, from 0 (the default) to 4, of what is shown: 1 leaves out pages of the web, 2 results of
-            tools, too, 3 files and imports, 4 all but the user's own words. What comes from outside is marked in any case.
-        where: A filter on the metadata of what is recalled, such as `{"project": "atlas"}`; by default none.
-        tags: Tags that a recalled memory must have, all of them; by default none.
-        timeframe: When it was said, such as "last month"; "auto" reads it from the question. By default any time.
         keep: Which messages recall may find: roles such as `("user",)`, or a callable of a message. By default all. The
             log has every message in any case.
-        rewrite: A callable of the question and its messages, awaited or not, that answers with what memory is asked: a
-            text, a list of texts, or None for the question itself, which is also asked when the callable fails.
-        tenant: Whose tenant a call is about: a name, a callable of the configuration, or a list of the names that the
-            configuration's `tenant` may choose from, and then has to name. By default the memory's own, whatever a configuration
-            says.
-        trust_context: Whether a call's configuration may name another user and session than the server's, as for
-            `HTMMemoryMiddleware`; False by default.
-        inject: Where what was recalled goes: "question" (the default), in the question's message before its words; "message", in
-            a message of its own before it; "system", in a system message. Where the history has a key, the chain itself makes a
-            message of the question, and what was recalled is the last user's message of the history, which the assistant
-            answers with a word, so that they speak in turns; with "message" it does not.
+        options: Options of `RunOptions` say whose memory a call is about, and those of `PromptOptions` what is recalled, and where
+            it goes. Where the history has a key, the chain itself makes a message of the question, and what was recalled is the
+            last user's message of the history, which the assistant answers with a word, so that they speak in turns; with
+            inject="message" it does not, and with "system" it is a system message.
 
     Recalled are the user's memories and what the tenant shares; without a user, the session's own and what the tenant
     shares. The question is kept before the chain runs, and the answer after it. When a stream breaks, the answer so far is
@@ -142,27 +95,17 @@ def with_memory(
         check_memory(memory),
         ChainKeys(input_key, history_key, output_key),
         ChainScope(
-            check_name_source(session, what="session"),
-            check_name_source(user, what="user"),
-            check_tenant(tenant),
+            check_name_source(options["session"], what="session"),
+            check_name_source(options["user"], what="user"),
+            check_tenant(options["tenant"]),
             check_keep(keep),
-            trust_context,
+            options["trust_context"],
         ),
-        PromptRecall(
-            choices=check_choices(
-                limit=check_recall_limit(limit, recall_limit), where=where, tags=tags, timeframe=timeframe
-            ),
-            min_score=check_score(min_score),
-            min_trust=check_min_trust(min_trust),
-            scope="user",
-            timeout=check_timeout(recall_timeout),
-            restore=True,
-            rewrite=check_rewrite(rewrite),
-        ),
+        prompt_recall(options, scope="user"),
         check_whole(budget, least=1, what="budget"),
-        check_whole(recall_budget, least=0, what="recall_budget"),
-        check_timeout(timeout, what="timeout"),
-        check_inject(inject),
+        check_whole(options["recall_budget"], least=0, what="recall_budget"),
+        check_timeout(options["timeout"], what="timeout"),
+        check_inject(options["inject"]),
     )
 
 

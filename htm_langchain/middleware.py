@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, NotRequired, Self
+from typing import Annotated, Any, Literal, NotRequired, Self, Unpack
 from uuid import uuid4
 
 from langchain.agents.middleware import (
@@ -24,37 +24,23 @@ from langgraph.runtime import Runtime
 
 from htm_core import InvalidInput, Memory, Scope
 from htm_core.palace import Consulted
-from htm_core.prompt.choices import Choices, check_choices
+from htm_core.prompt.choices import with_options
 from htm_core.prompt.deadline import MemorySkipped
 from htm_core.prompt.keep import Keep, check_keep
-from htm_core.prompt.memory_block import Inject, check_inject
-from htm_core.prompt.origin import check_min_trust
+from htm_core.prompt.memory_block import check_inject
 from htm_core.prompt.scope import check_memory, memory_for
 
 from .answers import held_parts
 from .conversation import Conversation, Conversations, Extent, Key, first_of_turn, is_one_turn
 from .grounding import PalaceConsultation, beside_evidence, refusal, with_citation, with_evidence
 from .messages import leading_system
-from .options import (
-    SCOPES,
-    check_choice,
-    check_name,
-    check_name_source,
-    check_recall_limit,
-    check_rewrite,
-    check_score,
-    check_tenant,
-    check_timeout,
-    check_whole,
-)
+from .option_sets import PROMPT, ConversationOptions, RunOptions, part
+from .options import check_choice, check_name, check_name_source, check_tenant, check_timeout, check_whole
 from .persist import apersist, brief, persist
 from .request import RequestBuilder
-from .retrieval import PromptRecall
-from .rewriting import Rewrite
+from .retrieval import PromptRecall, prompt_recall
 from .run_inputs import is_prompted, is_resumed, note_inputs, present_run, without_prompts
 from .scope import (
-    NameSource,
-    TenantSource,
     agent_name,
     caller_of,
     in_tenant,
@@ -122,43 +108,16 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
 
     Args:
         memory: The memory. Each run works on it as the run's user and session.
-        user: A name, or a callable of the runtime. By default the server's authenticated user, the memory's own user, or
-            else the `user_id` of the run's context or config. Without any, memories belong to the session alone.
-        session: Likewise. By default the run's thread, the memory's own session, the context's `session_id`, or a new
-            session for each run.
         scope: What is recalled: "user", "session" or "tenant". By default all of a known user's memories, and only the
             session's where no user is known.
         budget: Tokens of a request, with system prompt, tools and recall. By default 0.7 of the input that the model's
             profile names, else 16,000. A message that is too long for it loses its middle in the request, with a line
             that says so; the log has it whole.
-        recall_budget: Tokens of what is recalled at most, 1,000 by default; never more than a quarter of the budget.
         profile_budget: Tokens at most of what is known of a user from other conversations, which is shown with what is
             recalled; 300 by default, never more than a tenth of the budget, 0 shows nothing. Nothing without a
             known user, with scope="session", and where recall is narrowed by `where`, `tags`, a `timeframe` or `limit=0`.
-        limit: Passages to recall at most; 8 by default, 0 recalls none.
-        recall_limit: Another name of `limit`.
-        recall_timeout: Seconds to wait for recall, 10 by default; None sets no limit of its own.
-        timeout: Seconds that a turn waits for a memory that does not answer, and that all its recalls have, 10 by default; None
-            waits as long as it takes. Keeping what was said has no limit while the database answers.
-        min_score: The lowest score, from 0 (the default) to 1, of a passage that is shown. What is shown and how much of it
-                goes by relevance: see docs/why/reader.md.
-        min_trust: The lowest trust, from 0 (the default) to 4, of what is shown: 1 leaves out pages of the web, 2 results of
-            tools, too, 3 files and imports, 4 all but the user's own words. What comes from outside is marked in any case.
-        where: A filter on the metadata of what is recalled, such as `{"project": "atlas"}`; by default none.
-        tags: Tags that a recalled memory must have, all of them; by default none.
-        timeframe: When it was said, such as "last month"; "auto" reads it from the question. By default any time.
         keep: Which messages recall may find: roles such as `("user", "assistant")`, or a callable of a message. By default
             all. The log has every message, so that the conversation goes on as it was.
-        rewrite: A callable of the question and the messages, awaited or not, that answers with what memory is asked: a
-            text, a list of texts, or None for the question itself, which is also asked when the callable fails.
-        tenant: Whose tenant a run is about: a name, a callable of the runtime, or a list of the names that the context's or
-            the config's `tenant` may choose from. By default the memory's own, whatever a run says.
-        trust_context: Whether the context and the config of a run may name another user and session than the server's.
-            False by default, since a client may have written them: a run that names another user logs an error, and works
-            for the server's. True where your own code alone writes them.
-        inject: Where memory's block goes, in the request alone: "question" (the default), in the question's message before its
-            words, which every model's template takes; "message", in a message of its own before it; or "system", at the end of
-            the system prompt, which costs the provider's cache of the conversation.
         tools: Which of "recall", "remember" and "forget" the model may use by itself; none by default.
         restore: Whether a run that brings only a new turn is shown what the log has from before it; True by default.
         subagents: Whether an agent that another agent's tool calls, or a graph with a prompt of its own, is kept too, in a
@@ -169,6 +128,8 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
         enforce: "strict" answers a question without evidence honestly, without the model, and raises `Ungrounded` when a
             layer of the palace could not be reached. "advise" lets the model answer.
         name: The name among an agent's middleware; two of them need two names.
+        options: Options of `RunOptions` say whose memory a run is about, and those of `PromptOptions` what is recalled, and shown
+            where.
 
     A run narrows what is recalled by `where`, `tags`, `timeframe`, `as_of`, `valid_at`, `sources`, `min_trust` and `limit` in its
     context or its `configurable`: both filters hold then, and all tags; times and a limit replace those given here.
@@ -185,76 +146,48 @@ class HTMMemoryMiddleware(AgentMiddleware[HTMState, Any, Any]):
     state_schema = HTMState
     trace_policy = TracePolicy(process_inputs=omit_payload)
 
+    @with_options(ConversationOptions, **PROMPT, trust_context=False)
     def __init__(
         self,
         memory: Memory,
         *,
-        user: NameSource = None,
-        session: NameSource = None,
         scope: Scope | None = None,
         budget: int | None = None,
-        recall_budget: int = 1_000,
         profile_budget: int = 150,
-        recall_limit: int = 8,
-        recall_timeout: float | None = 10.0,
-        timeout: float | None = 10.0,
-        min_score: float = 0.0,
-        min_trust: int = 0,
-        limit: int | None = None,
-        where: Mapping[str, Any] | None = None,
-        tags: Sequence[str] | None = None,
-        timeframe: Any = None,
         keep: Keep[AnyMessage] | None = None,
-        rewrite: Rewrite | None = None,
-        tenant: TenantSource = None,
-        trust_context: bool = False,
-        inject: Inject = "question",
         tools: Sequence[str] = (),
         restore: bool = True,
         subagents: bool = False,
         palace: object | None = None,
         enforce: Literal["strict", "advise"] = "advise",
         name: str = "HTMMemoryMiddleware",
+        **options: Unpack[ConversationOptions],
     ) -> None:
         super().__init__()
         self.memory = check_memory(memory)
         self._consultation = None if palace is None else PalaceConsultation(palace, enforce=enforce)
-        self._user = check_name_source(user, what="user")
-        self._session = check_name_source(session, what="session")
+        self._user = check_name_source(options["user"], what="user")
+        self._session = check_name_source(options["session"], what="session")
         self._requests = RequestBuilder(
             budget=None if budget is None else check_whole(budget, least=1, what="budget"),
-            recall_budget=check_whole(recall_budget, least=0, what="recall_budget"),
+            recall_budget=check_whole(options["recall_budget"], least=0, what="recall_budget"),
             profile_budget=check_whole(profile_budget, least=0, what="profile_budget"),
-            inject=check_inject(inject),
+            inject=check_inject(options["inject"]),
         )
-        self._tenant = check_tenant(tenant)
-        self._trust_context = trust_context
-        if tenant is not None and palace is not None:
+        self._tenant = check_tenant(options["tenant"])
+        self._trust_context = options["trust_context"]
+        if self._tenant is not None and palace is not None:
             raise InvalidInput(
                 "expected palace= or tenant=, since a palace is of one tenant; make a middleware for each"
             )
         self._keep = check_keep(keep)
-        choices = check_choices(
-            limit=check_recall_limit(limit, recall_limit), where=where, tags=tags, timeframe=timeframe
-        )
-        self._recall = PromptRecall(
-            choices=choices,
-            min_score=check_score(min_score),
-            min_trust=check_min_trust(min_trust),
-            scope=check_choice(scope, SCOPES, what="scope"),
-            timeout=check_timeout(recall_timeout),
-            restore=restore,
-            rewrite=check_rewrite(rewrite),
-            profile_budget=self._requests.profile_budget,
-        )
+        self._recall = prompt_recall(options, scope=scope, restore=restore, profile_budget=profile_budget)
         self._subagents = subagents
         self._name = check_name(name)
-        self.tools = _tools(
-            tools, memory, ToolOptions(user, session, self._tenant, trust_context, scope, choices, min_trust)
-        )
+        self.tools = _tools(tools, memory, part(RunOptions, options), self._recall)
         note_inputs()
         self._conversations = Conversations()
-        self._timeout = check_timeout(timeout, what="timeout")
+        self._timeout = check_timeout(options["timeout"], what="timeout")
         self._warned: set[str] = set()
 
     def __deepcopy__(self, memo: object) -> Self:
@@ -507,36 +440,16 @@ def _turn_in(messages: Sequence[AnyMessage], *, after: str | None = None) -> str
     return messages[at].id if at < len(messages) else None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOptions:
-    """Options that the middleware and its tools have in common."""
-
-    user: NameSource
-    session: NameSource
-    tenant: TenantSource
-    trust_context: bool
-    scope: Scope | None
-    choices: Choices
-    min_trust: int
-
-
-def _tools(names: Sequence[str], memory: Memory, options: ToolOptions) -> list[BaseTool]:
+def _tools(names: Sequence[str], memory: Memory, run: RunOptions, recall: PromptRecall) -> list[BaseTool]:
     wanted = (names,) if isinstance(names, str) else tuple(names)
     for name in wanted:
         check_choice(name, TOOLS, what="tools")
     if len(set(wanted)) < len(wanted):
         raise InvalidInput(f"expected each of tools once, got {', '.join(wanted)}")
-    whose: dict[str, Any] = {
-        "user": options.user,
-        "session": options.session,
-        "tenant": options.tenant,
-        "trust_context": options.trust_context,
-    }
+    shown: dict[str, Any] = {**recall.choices.filters(), "min_trust": recall.min_trust}
     made = {
-        "recall": lambda: create_recall_tool(
-            memory, **whose, scope=options.scope, min_trust=options.min_trust, **options.choices.filters()
-        ),
-        "remember": lambda: create_remember_tool(memory, **whose),
-        "forget": lambda: create_forget_tool(memory, **whose),
+        "recall": lambda: create_recall_tool(memory, scope=recall.scope, **run, **shown),
+        "remember": lambda: create_remember_tool(memory, **run),
+        "forget": lambda: create_forget_tool(memory, **run),
     }
     return [made[each]() for each in wanted]

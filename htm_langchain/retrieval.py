@@ -16,11 +16,11 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import ConfigDict, Field
 
 from htm_core import Memory, Recall, Scope
-from htm_core.prompt.choices import LARGEST_LIMIT, Choices
+from htm_core.prompt.choices import LARGEST_LIMIT, Choices, check_choices
 from htm_core.prompt.deadline import Deadline, MemorySkipped
 from htm_core.prompt.follow_ups import SENT_AT_ONCE, SaidBefore, asks_further, in_full
 from htm_core.prompt.messages import storable_name
-from htm_core.prompt.origin import trusted
+from htm_core.prompt.origin import check_min_trust, trusted
 from htm_core.prompt.overview import recall_or_overview
 from htm_core.prompt.profile_block import forgettings, is_shown_with
 from htm_core.prompt.prompt_block import EXTRA_HITS
@@ -28,6 +28,8 @@ from htm_core.prompt.scope import scope_of
 
 from .conversation import Conversation, TurnContext
 from .messages import is_from_person, words_of
+from .option_sets import MemoryFilters, PromptOptions, part
+from .options import SCOPES, check_choice, check_recall_limit, check_rewrite, check_score, check_timeout
 from .persist import brief
 from .retriever import documents
 from .rewriting import Rewrite, aqueries_of, best_of, queries_of
@@ -214,6 +216,24 @@ class PromptRecall:
             speaker=_speaker_of(messages),
             before=() if self.rewrite else _said_before(question, messages),
         )
+
+
+def prompt_recall(
+    options: PromptOptions, *, scope: Scope | None, restore: bool = True, profile_budget: int = 0
+) -> PromptRecall:
+    """Recall by the options of a component; raises `InvalidInput` for those that cannot work."""
+    return PromptRecall(
+        choices=check_choices(
+            limit=check_recall_limit(options["limit"], options["recall_limit"]), **part(MemoryFilters, options)
+        ),
+        min_score=check_score(options["min_score"]),
+        min_trust=check_min_trust(options["min_trust"]),
+        scope=check_choice(scope, SCOPES, what="scope"),
+        timeout=check_timeout(options["recall_timeout"]),
+        restore=restore,
+        rewrite=check_rewrite(options["rewrite"]),
+        profile_budget=profile_budget,
+    )
 
 
 class TimeoutRetriever(BaseRetriever):

@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableConfig, ensure_config
 from pydantic import ConfigDict, Field, model_validator
 
 from htm_core import Hit, Memory, Recall
-from htm_core.prompt.choices import LARGEST_LIMIT, NAMES, Choices, check_choices
+from htm_core.prompt.choices import LARGEST_LIMIT, NAMES, Choices, RecallFilters, check_choices
 from htm_core.prompt.hit_metadata import KEY, hit_metadata
 from htm_core.prompt.option_names import check_known
 from htm_core.prompt.overview import Overview
@@ -163,10 +163,8 @@ class HTMRetriever(BaseRetriever):
         return memory_of(self.memory, run, tenant=self.tenant, trust_context=self.trust_context)
 
     def _choices(self) -> Choices:
-        return check_choices(
-            limit=self.k, where=self.where, tags=self.tagged, timeframe=self.timeframe, as_of=self.as_of, valid_at=self.valid_at,
-            sources=self.sources, min_trust=self.min_trust, least=1,
-        )  # fmt: skip
+        own = {name: getattr(self, name) for name in RecallFilters.__annotations__ if name != "tags"}
+        return check_choices(limit=self.k, tags=self.tagged, **own, least=1)
 
     def _recall_arguments(self, run: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         own = one_name({name: value for name, value in options.items() if name != "verbose"}, _ARGUMENTS)
@@ -175,13 +173,10 @@ class HTMRetriever(BaseRetriever):
         return {
             "limit": choices.limit,
             **choices.filters(),
-            "mode": self.mode,
-            "scope": self.scope,
-            "robot": self.robot,
-            "session": self.session,
-            "min_score": self.min_score,
-            "budget": self.budget,
-            "hold": self.hold,
+            **{
+                name: getattr(self, name)
+                for name in ("mode", "scope", "robot", "session", "min_score", "budget", "hold")
+            },
         }
 
     def _documents(self, result: Recall) -> list[Document]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, Unpack
 
 from langchain_core.documents import Document
 from langchain_core.messages import AnyMessage, ToolMessage
@@ -18,11 +18,12 @@ from pydantic import BaseModel, Field
 
 from htm_core import HTMError, Memory, Scope
 from htm_core.prompt import tool_replies
-from htm_core.prompt.choices import check_choices
+from htm_core.prompt.choices import check_choices, with_options
 from htm_core.prompt.origin import check_min_trust, trusted
 from htm_core.prompt.overview import recall_or_overview
 from htm_core.prompt.scope import check_memory, scope_of
 
+from .option_sets import MemoryFilters, RecallToolOptions, RunOptions, part
 from .options import SCOPES, check_choice, check_name_source, check_score, check_tenant
 from .retriever import documents
 from .scope import NameSource, TenantSource, chosen, memory_of, run_of
@@ -54,50 +55,34 @@ class ForgetArguments(BaseModel):
     memory_id: str = Field(description=_ARGUMENTS["memory_id"])
 
 
+@with_options(RecallToolOptions, trust_context=False, min_score=0.0, min_trust=0)
 def create_recall_tool(
     memory: Memory,
     *,
-    user: NameSource = None,
-    session: NameSource = None,
-    tenant: TenantSource = None,
-    trust_context: bool = False,
     scope: Scope | None = None,
-    min_score: float = 0.0,
-    min_trust: int = 0,
-    where: Mapping[str, Any] | None = None,
-    tags: Sequence[str] | None = None,
-    timeframe: Any = None,
     name: str = "recall",
     description: str = _TOOLS["recall"],
+    **options: Unpack[RecallToolOptions],
 ) -> BaseTool:
     """A tool that answers with what is remembered, each memory with its id; its message's artifact is the documents.
 
     Args:
         memory: The memory, or one of the same tenant: user and session are found for each run.
-        user: A name, or a callable that takes the runtime; by default found as `HTMMemoryMiddleware` does.
-        session: Likewise.
-        tenant: Another tenant than the memory's own: a name, a callable of the runtime, or a list of the names that a run
-            may choose from. By default a run cannot choose one.
-        trust_context: Whether a run's context and configuration may name another user and session than the server's, as for
-            `HTMMemoryMiddleware`; False by default.
         scope: "user", "session" or "tenant" (everybody's). By default all of a known user's memories, and only the
             session's where no user is known.
-        min_score: From 0 to 1; what scores less is not shown. 0 by default.
-        min_trust: The lowest trust, from 0 (the default) to 4, of what is shown, as for `HTMMemoryMiddleware`.
-        where: A filter on metadata that always holds; by default none. A run may add its own, as for `HTMMemoryMiddleware`.
-        tags: Tags that a memory must have, all of them; by default none. A run may add its own.
-        timeframe: When it was said, where the model names no time; by default any time.
         name: The tool's name.
         description: What the model reads about the tool.
+        options: Options of `RunOptions` say whose memory it is, and those of `PromptFilters` what is shown. A `timeframe` holds
+            where the model names no time. A run may narrow it further, as for `HTMMemoryMiddleware`.
 
     A model can set none of these. Raises `InvalidInput` for what these arguments cannot be.
 
         agent = create_agent(model, tools=[create_recall_tool(memory), create_remember_tool(memory)])
     """
-    run_scope = ToolScope(check_memory(memory), user, session, tenant, trust_context)
+    run_scope = ToolScope(check_memory(memory), **part(RunOptions, options))
     check_choice(scope, SCOPES, what="scope")
-    least, min_trust = check_score(min_score), check_min_trust(min_trust)
-    choices = check_choices(limit=tool_replies.allowed_limit(5), where=where, tags=tags, timeframe=timeframe)
+    least, min_trust = check_score(options["min_score"]), check_min_trust(options["min_trust"])
+    choices = check_choices(limit=tool_replies.allowed_limit(5), **part(MemoryFilters, options))
 
     @reply_to_errors
     def recall(
@@ -120,15 +105,9 @@ def create_recall_tool(
     return make_tool(recall, run_scope, name, description, RecallArguments, response_format="content_and_artifact")
 
 
+@with_options(RunOptions, trust_context=False)
 def create_remember_tool(
-    memory: Memory,
-    *,
-    user: NameSource = None,
-    session: NameSource = None,
-    tenant: TenantSource = None,
-    trust_context: bool = False,
-    name: str = "remember",
-    description: str = _TOOLS["remember"],
+    memory: Memory, *, name: str = "remember", description: str = _TOOLS["remember"], **run: Unpack[RunOptions]
 ) -> BaseTool:
     """A tool that remembers a fact for whoever is speaking; where no user is known, for this session alone.
 
@@ -136,18 +115,15 @@ def create_remember_tool(
 
     Args:
         memory: The memory, or one of the same tenant: user and session are found for each run.
-        user: A name, or a callable that takes the runtime; by default found as `HTMMemoryMiddleware` does.
-        session: Likewise.
-        tenant: Another tenant than the memory's own, as for `create_recall_tool`; by default a run cannot choose one.
-        trust_context: As for `create_recall_tool`; False by default.
         name: The tool's name; "remember" by default.
         description: What the model reads about the tool.
+        run: Options of whose memory it is.
 
     A model can set none of these. Raises `InvalidInput` for what these arguments cannot be.
 
         agent = create_agent(model, tools=[create_remember_tool(memory, user="ann")])
     """
-    run_scope = ToolScope(check_memory(memory), user, session, tenant, trust_context)
+    run_scope = ToolScope(check_memory(memory), **run)
 
     @reply_to_errors
     def remember(
@@ -166,32 +142,23 @@ def create_remember_tool(
     return make_tool(remember, run_scope, name, description, RememberArguments)
 
 
+@with_options(RunOptions, trust_context=False)
 def create_forget_tool(
-    memory: Memory,
-    *,
-    user: NameSource = None,
-    session: NameSource = None,
-    tenant: TenantSource = None,
-    trust_context: bool = False,
-    name: str = "forget",
-    description: str = _TOOLS["forget"],
+    memory: Memory, *, name: str = "forget", description: str = _TOOLS["forget"], **run: Unpack[RunOptions]
 ) -> BaseTool:
     """A tool that forgets one memory of whoever is speaking, and of nobody else; `Memory.restore` brings it back.
 
     Args:
         memory: The memory, or one of the same tenant: user and session are found for each run.
-        user: A name, or a callable that takes the runtime; by default found as `HTMMemoryMiddleware` does.
-        session: Likewise.
-        tenant: Another tenant than the memory's own, as for `create_recall_tool`; by default a run cannot choose one.
-        trust_context: As for `create_recall_tool`; False by default.
         name: The tool's name; "forget" by default.
         description: What the model reads about the tool.
+        run: Options of whose memory it is.
 
     A model can set none of these. Raises `InvalidInput` for what these arguments cannot be.
 
         agent = create_agent(model, tools=[create_recall_tool(memory), create_forget_tool(memory)])
     """
-    run_scope = ToolScope(check_memory(memory), user, session, tenant, trust_context)
+    run_scope = ToolScope(check_memory(memory), **run)
 
     @reply_to_errors
     def forget(memory_id: str, *, runtime: Hidden = None, config: RunnableConfig) -> str:

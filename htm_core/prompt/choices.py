@@ -9,23 +9,42 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from ..base.errors import InvalidInput
 from ..base.filters.filters import compile_where
+from ..base.option_sets import part, with_options
 from ..base.trust import check_sources, check_trust
-from ..base.types import Source, TimeframeLike
+from ..base.types import MemoryFilters, RecallFilters, Source, TimeframeLike
 from ..base.validation import check_time
 from ..text.tags import normalize_all
 from ..timeframes import parse
 from .messages import safe_repr
 
-__all__ = ["LARGEST_LIMIT", "NAMES", "Choices", "TimeframeLike", "check_choices"]
+__all__ = [
+    "LARGEST_LIMIT", "NAMES", "Choices", "MemoryFilters", "PromptFilters", "RecallFilters", "TimeframeLike", "check_choices",
+    "part", "with_options",
+]  # fmt: skip
 
 # What a run may choose, by the names that it has everywhere.
-NAMES = ("limit", "where", "tags", "timeframe", "as_of", "valid_at", "sources", "min_trust")
+NAMES = ("limit", *RecallFilters.__annotations__)
 # Recall answers with no more hits.
 LARGEST_LIMIT = 1_000
+
+
+class PromptFilters(MemoryFilters, total=False):
+    """Filters of what a prompt shows:
+
+    - `min_score`: the lowest score, from 0 (the default) to 1, of a passage that is shown. What is shown and how much of it goes by
+      relevance: see docs/why/reader.md.
+    - `min_trust`: the lowest trust, from 0 (the default) to 4, of what is shown: 1 leaves out pages of the web, 2 results of tools,
+      too, 3 files and imports, 4 all but the user's own words. What comes from outside is marked in any case.
+
+    and those of `MemoryFilters`.
+    """
+
+    min_score: float
+    min_trust: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,16 +81,10 @@ class Choices:
             min_trust=max((each for each in (self.min_trust, checked.min_trust) if each is not None), default=None),
         )
 
-    def filters(self) -> dict[str, Any]:
+    def filters(self) -> RecallFilters:
         """All but the limit, as arguments of `Memory.recall`."""
-        narrower = {
-            "as_of": self.as_of,
-            "valid_at": self.valid_at,
-            "sources": self.sources,
-            "min_trust": self.min_trust,
-        }
-        present = {name: value for name, value in narrower.items() if value is not None}
-        return {"where": self.where, "tags": self.tags, "timeframe": self.timeframe, **present}
+        filters = {name: getattr(self, name) for name in RecallFilters.__annotations__}
+        return cast(RecallFilters, {name: value for name, value in filters.items() if value is not None})
 
 
 def check_choices(
@@ -86,19 +99,9 @@ def check_choices(
     min_trust: int | None = None,
     least: int = 0,
 ) -> Choices:
-    """The choices, checked where they are given rather than when somebody asks something.
+    """The choices, checked where they are given rather than when somebody asks something; `limit` is from `least` to 1,000.
 
-    Args:
-        limit: Hits at most, from `least` to 1,000.
-        where: A filter on metadata; an empty one is none.
-        tags: Tags that a memory must have, all of them; an empty list is none.
-        timeframe: When it must have been said; "auto" reads it from the question.
-        as_of: What was known then; a datetime with a time zone, or one in ISO 8601, since a run's configuration may be JSON.
-        valid_at: What holds then, or says nothing of when it holds.
-        sources: Where it came from, such as "user"; None among them is the program itself.
-        min_trust: The least trust, from 0 to 4.
-        least: The smallest limit.
-
+    An empty filter is none. A time may be one in ISO 8601 too, since a run's configuration may be JSON.
     Raises `InvalidInput` for what recall would refuse. Relative times are read anew by each recall.
     """
     if isinstance(limit, bool) or not isinstance(limit, int) or not least <= limit <= LARGEST_LIMIT:

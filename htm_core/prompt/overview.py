@@ -225,5 +225,4 @@ def _found(
 def _is_narrowed(choices: Choices) -> bool:
     """True if a recall is narrowed to a part of memory; then what is shown of it is found by a search."""
     filters = choices.filters()
-    timeframe = filters.pop("timeframe")
-    return timeframe not in (None, "auto") or any(value for value in filters.values())
+    return filters.pop("timeframe", None) not in (None, "auto") or any(filters.values())

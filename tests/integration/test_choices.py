@@ -56,4 +56,4 @@ def test_what_recall_would_refuse_is_refused_where_it_is_given(wrong: dict[str, 
 
 
 def test_an_automatic_timeframe_is_one() -> None:
-    assert check_choices(limit=5, timeframe="auto").filters() == {"where": None, "tags": None, "timeframe": "auto"}
+    assert check_choices(limit=5, timeframe="auto").filters() == {"timeframe": "auto"}

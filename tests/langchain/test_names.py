@@ -55,6 +55,12 @@ def parameters(thing: Any) -> list[str]:
     return [each.name for each in found if each.name not in ("self", "cls", "args")]
 
 
+def documented(thing: Any) -> str:
+    """What `help` says of a thing, of a class also of how it is made."""
+    parts = [thing, thing.__init__] if inspect.isclass(thing) else [thing]
+    return "\n".join(inspect.getdoc(part) or "" for part in parts)
+
+
 ALL = list(public())
 IDS = [name for _, name, _ in ALL]
 
@@ -69,7 +75,7 @@ def test_a_thing_has_the_same_name_everywhere(owner: str, name: str, thing: Any)
 
 @pytest.mark.parametrize(("owner", "name", "thing"), ALL, ids=IDS)
 def test_every_argument_is_described(owner: str, name: str, thing: Any) -> None:
-    text = inspect.getdoc(thing) or ""
+    text = documented(thing)
     twin = re.match(r"`(\w+(?:\.\w+)?)`[,;]? .*", text)
     if twin and name.count("."):  # the awaited twin of a method, or a method of a class above it, is described there
         assert hasattr(getattr(htm_langchain, name.split(".")[0]), twin[1].split(".")[-1]), text
@@ -95,7 +101,7 @@ def test_every_class_and_function_has_an_example_and_says_what_it_raises(name: s
 
 def test_older_names_are_said_to_be_older() -> None:
     for owner, names in OLDER.items():
-        text = inspect.getdoc(getattr(htm_langchain, owner)) or ""
+        text = documented(getattr(htm_langchain, owner))
         for name in names:
             assert re.search(rf"{name}: (The older|Another) name of `\w+`", text)
 
