@@ -4,32 +4,29 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.memory import BaseMemoryBlock
-from llama_index.core.utils import get_tokenizer
-from pydantic import Field, PrivateAttr, SecretStr, field_serializer
+from pydantic import PrivateAttr, SecretStr
 
 from htm_core import Draft, HTMError, InvalidInput, Memory
 from htm_core.prompt.attachments import named, without_shown_files
-from htm_core.prompt.choices import TimeframeLike, check_choices
+from htm_core.prompt.choices import with_options
 from htm_core.prompt.follow_ups import in_full
-from htm_core.prompt.keep import Keep
 from htm_core.prompt.memory_block import memory_block, today_line, today_of
-from htm_core.prompt.origin import check_min_trust
 from htm_core.prompt.prompt_block import drop_last_items, new_token
-from htm_core.prompt.scope import as_secret, check_alone, check_user, chosen_timezone
+from htm_core.prompt.scope import as_secret
 
-from . import handles, keep_rules
 from .attachments import files_of
 from .log import FIRST_MORE, TurnLog, drafts_of, put_again
 from .messages import encode, name_of, said_before, words_of
-from .retriever import recall_for_prompt, recalled_text
-from .scope import known_user, memory_for
+from .prompt_options import PROMPT, PromptFields, PromptOptions, fields_of
+from .retriever import recalled_text
+from .scope import memory_for
 
 NAME = "long_term_memory"
 BATCH_SIZE = 500
@@ -39,7 +36,7 @@ SESSION_KEY = "session_id"
 _MEDIA = frozenset({"document", "image", "audio", "video"})  # the types of blocks that are more than words
 
 
-class HTMMemoryBlock(BaseMemoryBlock[str]):
+class HTMMemoryBlock(PromptFields, BaseMemoryBlock[str]):
     """Recall what memory knows about the user's last message, and keep what leaves LlamaIndex's short-term memory.
 
     Args:
@@ -53,22 +50,8 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
         description: LlamaIndex's description of the block.
         priority: When LlamaIndex truncates blocks, the last passages of this one go first; with 0 it is not truncated.
         accept_short_term_memory: Whether it keeps what leaves short-term memory.
-        recall_limit: Passages to recall at most; 0 recalls none.
-        recall_tokens: Tokens of these at most.
-        min_score: The lowest score, from 0 (the default) to 1, of a passage that is shown. What is shown and how much of it
-                goes by relevance: see docs/why/reader.md.
-        min_trust: The lowest trust, from 0 (the default) to 4, of what is shown: 1 leaves out pages of the web, 2 results of
-            tools, too, 3 files and imports, 4 all but the user's own words. What comes from outside is marked in any case.
-        where: A filter on metadata for recall; none by default.
-        tags: Tags that a recalled memory must have, all of them; none by default.
-        timeframe: When a recalled memory must have been said, such as "last week"; any time by default.
-        keep: Which messages recall may find: roles, such as `["user", "assistant"]`, or a function of a `ChatMessage`. By
-            default all. The others are in the session's log alone.
-        rewrite: Makes the query for recall of the question's words. By default the question itself is the query.
-        timeout: Seconds that memory may take to recall, and to keep; 10 by default. None is no limit.
         tokenizer_fn: Splits a text into tokens, to count them; by default LlamaIndex's.
-        timezone: Where the user is, such as "Asia/Tokyo"; by default the memory's own zone, else the machine's.
-        handle: The name under which this process finds the memory; set when a block is deserialised.
+        options: What is recalled for the prompt, and what of a conversation recall may find.
 
     What leaves short-term memory is kept as said in its session. With `HTMChatStore` below, everything is kept already, and
     nothing is kept twice. While the database does not answer, nothing is recalled, which is logged; what cannot be kept is a
@@ -77,27 +60,10 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
         chat = llama_index.core.memory.Memory.from_defaults("s1", memory_blocks=[HTMMemoryBlock(Memory("atlas"))])
     """
 
-    robot: str = "default"
-    tenant: str = "default"
-    user: str | None = None
-    recall_limit: int = Field(default=8, ge=0, le=100)
-    recall_tokens: int = Field(default=1_000, ge=0)
-    min_score: float = Field(default=0.0, ge=0, le=1)
-    min_trust: int = Field(default=0, ge=0, le=4)
-    where: dict[str, Any] | None = None
-    tags: list[str] | None = None
-    timeframe: Any = None
-    keep: keep_rules.KeepField = Field(default=None, description="which messages recall may find")
-    rewrite: Callable[[str], str] | None = Field(default=None, exclude=True)
-    timeout: float | None = Field(default=10.0, gt=0)
-    timezone: str | None = None
-    handle: str | None = Field(default=None, description="under which name this process knows the memory")
-    tokenizer_fn: Callable[[str], Any] = Field(default_factory=get_tokenizer, exclude=True)
-
-    _memory: Memory | None = PrivateAttr(default=None)
     _unsure: OrderedDict[str | None, Sequence[Draft]] = PrivateAttr(default_factory=OrderedDict)
     _fence: tuple[object, str] | None = PrivateAttr(default=None)
 
+    @with_options(PromptOptions, **PROMPT)
     def __init__(
         self,
         memory: Memory | None = None,
@@ -110,49 +76,22 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
         description: str | None = None,
         priority: int = 1,
         accept_short_term_memory: bool = True,
-        recall_limit: int = 8,
-        recall_tokens: int = 1_000,
-        min_score: float = 0.0,
-        min_trust: int = 0,
         tokenizer_fn: Callable[[str], Any] | None = None,
-        handle: str | None = None,
-        where: Mapping[str, Any] | None = None,
-        tags: Sequence[str] | None = None,
-        timeframe: TimeframeLike = None,
-        keep: Keep[ChatMessage] | None = None,
-        rewrite: Callable[[str], str] | None = None,
-        timeout: float | None = 10.0,
-        timezone: str | None = None,
+        **options: Unpack[PromptOptions],
     ) -> None:
         url = as_secret(url)
-        check_alone(memory, robot=robot, tenant=tenant, url=url)
-        check_choices(limit=recall_limit, where=where, tags=tags, timeframe=timeframe)
-        super().__init__(
-            robot=robot if memory is None else memory.robot,
-            tenant=tenant if memory is None else memory.tenant,
-            user=known_user(memory, check_user(user)),
-            name=name, description=description, priority=priority, accept_short_term_memory=accept_short_term_memory,
-            recall_limit=recall_limit, recall_tokens=recall_tokens, min_score=min_score, min_trust=check_min_trust(min_trust),
-            handle=handle or handles.handle_of(memory, url),
-            tokenizer_fn=tokenizer_fn or get_tokenizer(),
-            where=None if where is None else dict(where), tags=None if tags is None else list(tags), timeframe=timeframe,
-            keep=keep, rewrite=rewrite, timeout=timeout,
-            timezone=chosen_timezone(memory, timezone),
-        )  # type: ignore[call-arg]  # fields of this class  # fmt: skip
-        self._memory = memory
-
-    @field_serializer("handle")
-    def _written_handle(self, handle: str | None) -> str:
-        return handles.written(handle, lambda: self.memory)
+        fields = fields_of(
+            options, memory=memory, robot=robot, tenant=tenant, user=user, url=url, tokenizer_fn=tokenizer_fn
+        )
+        super().__init__(  # type: ignore[call-arg]  # fields of this class
+            name=name, description=description, priority=priority, accept_short_term_memory=accept_short_term_memory, **fields
+        )  # fmt: skip
+        self._given = memory
 
     @property
     def memory(self) -> Memory:
         """The memory behind it."""
-        if self._memory is None:
-            self._memory = handles.open_memory(
-                None, self.handle, robot=self.robot, tenant=self.tenant, tokenizer=self.tokenizer_fn
-            )
-        return self._memory
+        return self._opened()
 
     async def aput(
         self, messages: list[ChatMessage], from_short_term_memory: bool = False, session_id: str | None = None
@@ -196,18 +135,14 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
         if not question or not self.recall_limit:
             return ""
         memory = self._memory_of(session)
-        choices = check_choices(limit=self.recall_limit, where=self.where, tags=self.tags, timeframe=self.timeframe)
         turn = TurnLog(memory, timeout=self.timeout)
         before = said_before(question, messages[:place])
-        result = recall_for_prompt(
+        result = self._recall_for_prompt(
             memory,
             question,
-            choices=choices,
-            min_score=self.min_score,
-            min_trust=self.min_trust,
+            choices=self._own_choices,
             without="no memories",
             run=lambda work: turn.run(work, step="recall"),
-            rewrite=self.rewrite,
             speaker=name_of(asked) or "" if asked else None,
             before=before,
         )
@@ -252,9 +187,6 @@ class HTMMemoryBlock(BaseMemoryBlock[str]):
                 "session_id= to its aget and aput"
             )
         return memory_for(self.memory, user=self.user, session=session, timezone=self.timezone)
-
-    def _count_tokens(self, text: str) -> int:
-        return len(self.tokenizer_fn(text))
 
 
 def _keep_new(memory: Memory, drafts: Sequence[Draft]) -> None:

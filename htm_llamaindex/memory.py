@@ -7,33 +7,31 @@ import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 from uuid import uuid4
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.memory.types import BaseMemory
-from llama_index.core.utils import get_tokenizer
-from pydantic import Field, PrivateAttr, SecretStr, field_serializer, field_validator
+from pydantic import Field, PrivateAttr, SecretStr
 
 from htm_core import Draft, HTMError, InvalidInput, Memory, ProfileLine, Recall, Ungrounded
 from htm_core.palace import WAKE, Consulted, Enforce, checked_enforce
-from htm_core.prompt.choices import NAMES, Choices, TimeframeLike, check_choices
+from htm_core.prompt.choices import NAMES, Choices, with_options
 from htm_core.prompt.deadline import MemorySkipped, consulting
 from htm_core.prompt.follow_ups import SaidBefore, in_full
-from htm_core.prompt.keep import Keep
 from htm_core.prompt.memory_block import Inject, check_inject
 from htm_core.prompt.option_names import check_known, with_arguments_of
-from htm_core.prompt.origin import check_min_trust, outside_palace
+from htm_core.prompt.origin import outside_palace
 from htm_core.prompt.profile_block import SHARE as PROFILE_PART
 from htm_core.prompt.profile_block import KnownProfile, forgettings, is_shown_with
 from htm_core.prompt.prompt_block import new_token
-from htm_core.prompt.scope import as_secret, check_alone, check_session, check_user, chosen_timezone
+from htm_core.prompt.scope import as_secret, check_session
 
 from . import grounding as evidence
-from . import handles, keep_rules
 from .injection import as_said, with_blocks
 from .log import Entries, TurnLog, drafts_of, set_log, tell_degraded, unsaid
 from .messages import message_of, words_of
+from .prompt_options import PROMPT, PromptFields, PromptOptions, fields_of
 from .questions import (
     is_last_said,
     last_question,
@@ -44,8 +42,7 @@ from .questions import (
     words_given,
 )
 from .request import FIRST_READ, Known, RequestBuilder
-from .retriever import recall_for_prompt
-from .scope import known_user, memory_for
+from .scope import memory_for
 from .window import count, fit_opening
 
 if TYPE_CHECKING:
@@ -55,21 +52,19 @@ if TYPE_CHECKING:
 _logger = logging.getLogger("htm.llamaindex")
 
 
-class HTMMemory(BaseMemory):
+class MemoryOptions(PromptOptions, total=False):
+    """Options of recall, those of `PromptOptions`; and what a serialised form has: `palace_handle`, `class_name`."""
+
+    palace_handle: str | None
+    class_name: str | None
+
+
+class HTMMemory(PromptFields, BaseMemory):
     """Remember a conversation for good, and show the model what fits: for chat engines, agents and workflows.
 
-    Made by `from_defaults`, or by the class itself, which takes the same arguments by their names. Its fields, with their defaults:
-
-    `token_limit` (30,000): tokens of all that `get` returns. A message that is longer loses its middle there, never in the log.
-    `recall_limit` (8), `recall_tokens` (1,000), `min_score` (0), `min_trust` (0): how many passages are recalled at most, in
-    how many tokens, and with which score and trust at least. `user`: whose memories are recalled, from all of their sessions;
-    without one only this session's. `profile_tokens` (150): tokens at most of what is known of the user from other
-    conversations, in the same block; 0 shows nothing. `palace_tokens` (2,000): tokens at most of what a palace says to the
-    question. `inject` ("question"): where memory's block goes, in the question's message before its words, in a "message" of its
-    own before it, or in the "system" prompt. `where`, `tags` and `timeframe` (none): what recall is narrowed to, as in
-    `Memory.recall`; `get` takes them for one call. `keep` (all): the roles whose messages recall may find, or a function of a
-    message that says so; the log has every message. `timeout` (10): seconds that memory may take in a turn; None is no limit.
-    `timezone`: where the user is, by default the zone of the memory that it is made with; it is serialised, too.
+    Made by `from_defaults`, which says what its options do, or by the class itself, which takes the same arguments by their names.
+    `get` takes `where`, `tags` and `timeframe` for one call, too. A message that is longer than the limit loses its middle there,
+    never in the log.
 
     Every message is in PostgreSQL when `put` returns. `get` returns the system messages with which the conversation began, the
     newest whole turns, and what memory knows about the question. A message's `additional_kwargs["name"]` says who said it, where
@@ -84,30 +79,13 @@ class HTMMemory(BaseMemory):
     """
 
     session_id: str = Field(min_length=1)
-    robot: str = "default"
-    tenant: str = "default"
-    user: str | None = None
     token_limit: int = Field(default=30_000, gt=0)
-    recall_limit: int = Field(default=8, ge=0, le=100)
-    recall_tokens: int = Field(default=1_000, ge=0)
     profile_tokens: int = Field(default=150, ge=0)
-    min_score: float = Field(default=0.0, ge=0, le=1)
-    min_trust: int = Field(default=0, ge=0, le=4)
     palace_tokens: int = Field(default=2_000, gt=0)
     enforce: Enforce = "advise"
     inject: Inject = "question"
-    handle: str | None = Field(default=None, description="under which name this process knows the memory")
     palace_handle: str | None = Field(default=None, description="under which name it knows the palace")
-    where: dict[str, Any] | None = None
-    tags: list[str] | None = None
-    timeframe: Any = None
-    keep: keep_rules.KeepField = Field(default=None, description="which messages recall may find")
-    timeout: float | None = Field(default=10.0, gt=0)
-    timezone: str | None = None
-    rewrite: Callable[[str], str] | None = Field(default=None, exclude=True)
-    tokenizer_fn: Callable[[str], Any] = Field(default_factory=get_tokenizer, exclude=True)
 
-    _given: Memory | None = PrivateAttr(default=None)
     _memory: Memory | None = PrivateAttr(default=None)
     _recalled: tuple[object, Recall] | None = PrivateAttr(default=None)
     _profile: KnownProfile = PrivateAttr(default_factory=KnownProfile)
@@ -127,6 +105,7 @@ class HTMMemory(BaseMemory):
         check_known(arguments.keys() - {"class_name"}, _known_arguments(), what="arguments of HTMMemory")
         return super().__new__(cls)
 
+    @with_options(MemoryOptions, **PROMPT)
     def __init__(
         self,
         /,
@@ -142,71 +121,34 @@ class HTMMemory(BaseMemory):
         palace: Palace | None = None,
         enforce: Enforce = "advise",
         *,
-        where: Mapping[str, Any] | None = None,
-        tags: Sequence[str] | None = None,
-        timeframe: TimeframeLike = None,
-        recall_limit: int = 8,
-        recall_tokens: int = 1_000,
-        min_score: float = 0.0,
-        min_trust: int = 0,
         profile_tokens: int = 150,
         palace_tokens: int = 2_000,
-        keep: Keep[ChatMessage] | None = None,
-        rewrite: Callable[[str], str] | None = None,
-        timeout: float | None = 10.0,
-        timezone: str | None = None,
         inject: Inject = "question",
-        handle: str | None = None,
-        palace_handle: str | None = None,
-        class_name: str | None = None,  # noqa: ARG002 - a serialised form has it
+        **options: Unpack[MemoryOptions],
     ) -> None:
         if palace is not None:
             memory = memory or evidence.check_palace(palace, memory).memory
         url = as_secret(url)
-        check_alone(memory, robot=robot, tenant=tenant, url=url)
-        check_user(user)
+        fields = fields_of(
+            options, memory=memory, robot=robot, tenant=tenant, user=user, url=url, tokenizer_fn=tokenizer_fn
+        )
         check_session(session_id)
-        check_choices(limit=recall_limit, where=where, tags=tags, timeframe=timeframe)
-        _warn_once(session=session_id, user=known_user(memory, user))
-        super().__init__(
+        _warn_once(session=session_id, user=fields["user"])
+        super().__init__(  # type: ignore[call-arg]  # fields of this class
             session_id=session_id or str(uuid4()),
-            robot=robot if memory is None else memory.robot,
-            tenant=tenant if memory is None else memory.tenant,
-            user=known_user(memory, user),
             token_limit=token_limit,
-            handle=handle or handles.handle_of(memory, url),
-            tokenizer_fn=tokenizer_fn or get_tokenizer(),
             enforce=checked_enforce(enforce),
-            palace_handle=palace_handle
+            palace_handle=options["palace_handle"]
             if palace is None
             else evidence.handle_of(evidence.check_palace(palace, memory)),
-            where=None if where is None else dict(where),
-            tags=None if tags is None else list(tags),
-            timeframe=timeframe,
-            recall_limit=recall_limit,
-            recall_tokens=recall_tokens,
-            min_score=min_score,
-            min_trust=check_min_trust(min_trust),
             profile_tokens=profile_tokens,
             palace_tokens=palace_tokens,
-            keep=keep,
-            rewrite=rewrite,
-            timeout=timeout,
-            timezone=chosen_timezone(memory, timezone),
             inject=check_inject(inject),
-        )  # type: ignore[call-arg]  # fields of this class
+            **fields,
+        )
         self._given, self._given_palace = memory, palace
         if chat_history:
             self.set(list(chat_history))
-
-    @field_validator("user")
-    @classmethod
-    def _own_name(cls, user: str | None) -> str | None:
-        return check_user(user)
-
-    @field_serializer("handle")
-    def _written_handle(self, handle: str | None) -> str:
-        return handles.written(handle, lambda: self.memory)
 
     @classmethod
     def class_name(cls) -> str:
@@ -233,27 +175,14 @@ class HTMMemory(BaseMemory):
             palace: A `htm_core.palace.Palace` that is consulted about each question, as this user and session. It brings
                 its own memory, unless another one of its tenant is given.
             enforce: With "strict" `get` raises `Ungrounded` when a layer of the palace could not be reached.
-            where: A filter on metadata for recall.
-            tags: Tags that a recalled memory must have, all of them.
-            timeframe: When a recalled memory must have been said, such as "last week".
-            recall_limit: Passages to recall at most; 0 recalls none.
-            recall_tokens: Tokens of these at most; never more than a third of the room.
-            min_score: The lowest score, from 0 (the default) to 1, of a passage that is shown.
-            min_trust: The lowest trust, from 0 (the default) to 4, of what is shown: 1 leaves out pages of the web, 2 results of
-                tools, too, 3 files and imports, 4 all but the user's own words. What comes from outside is marked in any case.
             profile_tokens: Tokens at most of what is known of the user from other conversations, in the same block;
                 never more than a tenth of the limit, 0 for none. None either where recall is narrowed, or recalls nothing.
             palace_tokens: Tokens at most of what a palace says to the question; never more than half of the room.
-            keep: Which messages recall may find: roles, such as `["user", "assistant"]`, or a function of a `ChatMessage`
-                that answers True or False. By default all. The log has every message, also those that recall never finds.
-            rewrite: Makes the query for recall of the question's words. By default the question itself is the query.
-            timeout: Seconds that memory may take in a turn; None is no limit.
-            timezone: Where the user is, such as "Asia/Tokyo": of "yesterday" in a question, and of the dates that are shown. By
-                default the memory's own zone, else the machine's.
             inject: Where memory's block goes, in what `get` returns alone: "question" (the default), in the question's message
                 before its words, which every model's template takes. Where the question is still to come, as in some chat
                 engines, it is the last user's message, which the assistant answers with a word. "message": a message before the
                 question. "system": the end of the system message with which the messages begin.
+            options: What is recalled for a question; never more than a third of the room.
 
         Raises `InvalidInput` for what cannot work.
 
@@ -265,10 +194,7 @@ class HTMMemory(BaseMemory):
     def memory(self) -> Memory:
         """The memory behind it, of this user and session: to recall by hand, to forget, to erase."""
         if self._memory is None:
-            opened = handles.open_memory(
-                self._given, self.handle, robot=self.robot, tenant=self.tenant, tokenizer=self.tokenizer_fn
-            )
-            self._memory = memory_for(opened, user=self.user, session=self.session_id, timezone=self.timezone)
+            self._memory = memory_for(self._opened(), user=self.user, session=self.session_id, timezone=self.timezone)
         return self._memory
 
     @property
@@ -476,8 +402,7 @@ class HTMMemory(BaseMemory):
     def _choices(self, arguments: Mapping[str, Any]) -> Choices:
         """Return the filters of recall in a call. What has no effect is refused."""
         check_known(arguments, NAMES, what="arguments of get")
-        own = check_choices(limit=self.recall_limit, where=self.where, tags=self.tags, timeframe=self.timeframe)
-        return own.narrowed(arguments)
+        return self._own_choices.narrowed(arguments)
 
     def _consult(self, entries: Entries, question: str, turn: str | None) -> Consulted | None:
         """Consult the palace about a question, once for each time that the question is said."""
@@ -520,15 +445,12 @@ class HTMMemory(BaseMemory):
             return Recall(query=question)
         key = (question, turn, choices, speaker, forgettings(self.memory))
         if turn is None or self._recalled is None or self._recalled[0] != key:
-            hits = recall_for_prompt(
+            hits = self._recall_for_prompt(
                 self.memory,
                 question,
                 choices=choices,
-                min_score=self.min_score,
-                min_trust=self.min_trust,
                 without="the window alone",
                 run=lambda work: self._log.run(work, step="recall"),
-                rewrite=self.rewrite,
                 speaker=speaker,
                 before=before,
             )
@@ -551,9 +473,6 @@ class HTMMemory(BaseMemory):
             except (HTMError, TimeoutError, MemorySkipped) as error:
                 tell_degraded("reading the profile", error, instead="no profile")
         return self._profile.lines or ()
-
-    def _count_tokens(self, text: str) -> int:
-        return len(self.tokenizer_fn(text))
 
 
 @cache

@@ -52,6 +52,7 @@ def with_arguments_of(
         signature = inspect.signature(make)
         first = next(iter(signature.parameters.values())).replace(kind=own.kind)
         make.__signature__ = signature.replace(parameters=[first, *shown])  # type: ignore[attr-defined]
+        make.__doc__ = "\n\n".join(filter(None, (inspect.getdoc(make), inspect.getdoc(init))))
         return make
 
     return decorate
