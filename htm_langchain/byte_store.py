@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import Any, Final, Self
+from typing import Any, Final, Self, Unpack
 
 from langchain_core.stores import BaseStore
-from pydantic import SecretStr
 
-from htm_core import CollectionItem, InvalidInput, Memory
+from htm_core import CollectionItem, InvalidInput
 from htm_core.prompt import payloads
+from htm_core.prompt.option_names import with_options
 from htm_core.prompt.payloads import Place
-from htm_core.prompt.scope import as_secret, check_alone
+from htm_core.prompt.scope import StoreOptions, memory_of_store
 
 # The collection that all byte stores of a tenant share. No vector store can open a collection of this kind.
 COLLECTION: Final = "bytes"
@@ -24,11 +24,8 @@ class HTMByteStore(BaseStore[str, bytes]):
     """Keep bytes under keys: for `CacheBackedEmbeddings`, `MultiVectorRetriever` and `ParentDocumentRetriever`.
 
     Args:
-        memory: The memory to use; its user does not matter. Otherwise one is made of `url` and `tenant`; both at once raise
-            `InvalidInput`.
-        url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the embedded server.
-        tenant: The tenant, "default" by default.
         namespace: The store's own name, "default" by default. Everyone of the tenant who names it has the same one.
+        store: Options of the memory that it works on.
 
     Keys are any text that is not empty, values bytes, at most 240 MB of them; with a redactor behind it, which reads them, 64.
     What is kept here is not a memory, and recall never finds it. Several processes may use it at once. Raises `InvalidInput`
@@ -38,17 +35,9 @@ class HTMByteStore(BaseStore[str, bytes]):
         cached = CacheBackedEmbeddings.from_bytes_store(embeddings, store, namespace="my-model-1")
     """
 
-    def __init__(
-        self,
-        *,
-        memory: Memory | None = None,
-        url: str | SecretStr | None = None,
-        tenant: str = "default",
-        namespace: str = "default",
-    ) -> None:
-        url = as_secret(url)
-        check_alone(memory, tenant=tenant, url=url)
-        self.memory = Memory(url=url, tenant=tenant) if memory is None else memory
+    @with_options(StoreOptions, tenant="default")
+    def __init__(self, *, namespace: str = "default", **store: Unpack[StoreOptions]) -> None:
+        self.memory = memory_of_store(store)
         self.namespace = namespace
         self._items = self.memory.collection(COLLECTION, kind=KIND)
 

@@ -14,9 +14,9 @@ from langchain_core.runnables.base import coerce_to_runnable
 from langchain_core.runnables.utils import ConfigurableFieldSpec
 
 from htm_core import InvalidInput, Memory, is_anonymous
-from htm_core.prompt.choices import with_options
 from htm_core.prompt.keep import Keep, check_keep
 from htm_core.prompt.memory_block import Inject, check_inject
+from htm_core.prompt.option_names import with_options
 from htm_core.prompt.scope import check_memory, memory_for
 
 from .answers import Answer

@@ -22,6 +22,7 @@ from htm_core.prompt.scope import check_memory, memory_for
 from .injection import (
     RECALL_SHARE,
     before_what_comes,
+    inserted,
     recalled_text,
     shown_texts,
     with_block,
@@ -188,12 +189,13 @@ class HTMChatMessageHistory(BaseChatMessageHistory):
         today = today_of(self._own)
         text = recalled_text(
             without_shown_files(recalled, session=self.session_id, window=shown, messages=messages),
-            question,
+            question=question,
             token=(token := new_token()),
             today=today,
             shown=shown_texts(shown),
             limit=RECALL.choices.limit,
             room=room,
+            count=lambda text: count([inserted(text)]),
         )
         return memory_block([text], today=today, token=token)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Unpack
 
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
@@ -16,7 +17,16 @@ from htm_core.prompt.memory_block import UNDERSTOOD, Inject, memory_block, today
 from htm_core.prompt.origin import Origin
 from htm_core.prompt.overview import recalled_block
 from htm_core.prompt.profile_block import profile_block
-from htm_core.prompt.prompt_block import Passage, day_of, label_of, note_of, said_often, short_day, undated
+from htm_core.prompt.prompt_block import (
+    BlockOptions,
+    Passage,
+    day_of,
+    label_of,
+    note_of,
+    said_often,
+    short_day,
+    undated,
+)
 
 from .attachments import files_of
 from .conversation import Conversation, TurnContext
@@ -100,13 +110,13 @@ class MemoryPart:
         session = self.conversation.memory.session
         return recalled_text(
             without_shown_files(self.context.recalled, session=session, window=shown, messages=messages),
-            self.context.question,
+            question=self.context.question,
             token=self.context.token,
             today=today,
             shown=shown_texts([*shown, *question]),
             limit=self.context.limit,
             room=room,
-            counts=self.counts,
+            count=self._cost,
         )
 
     def _cost(self, text: str) -> int:
@@ -116,32 +126,14 @@ class MemoryPart:
 # -- what it says -----------------------------------------------------------------------------------------------------
 
 
-def recalled_text(
-    documents: Sequence[Document],
-    question: str,
-    *,
-    token: str,
-    today: date,
-    shown: Collection[str],
-    limit: int,
-    room: int,
-    counts: Counts = count,
-) -> str:
-    """A block with the best `limit` of what was recalled and is not `shown` anyway, in at most `room` tokens.
-
-    Empty when nothing is left. `token` is that of the turn's fence. See `htm_core.prompt.overview.recalled_block`.
-    """
+def recalled_text(documents: Sequence[Document], *, today: date, **block: Unpack[BlockOptions]) -> str:
+    """A block of what was recalled (see `htm_core.prompt.overview.recalled_block`); empty when nothing is left."""
     first = documents[0].metadata[KEY] if documents else {}
     return recalled_block(
         [(_passage_of(each, today), each.metadata[KEY].get("score", 0.0)) for each in documents],
-        question=question,
         head=first.get(OVERVIEW),
         note=note_of(degraded=first.get("degraded"), timeframe=first.get("timeframe")),
-        token=token,
-        shown=shown,
-        limit=limit,
-        room=room,
-        count=lambda text: counts([inserted(text)]),
+        **block,
     )
 
 

@@ -24,17 +24,17 @@ from langgraph.runtime import Runtime
 
 from htm_core import InvalidInput, Memory, Scope
 from htm_core.palace import Consulted
-from htm_core.prompt.choices import with_options
 from htm_core.prompt.deadline import MemorySkipped
 from htm_core.prompt.keep import Keep, check_keep
 from htm_core.prompt.memory_block import check_inject
+from htm_core.prompt.option_names import part, with_options
 from htm_core.prompt.scope import check_memory, memory_for
 
 from .answers import held_parts
 from .conversation import Conversation, Conversations, Extent, Key, first_of_turn, is_one_turn
 from .grounding import PalaceConsultation, beside_evidence, refusal, with_citation, with_evidence
 from .messages import leading_system
-from .option_sets import PROMPT, ConversationOptions, RunOptions, part
+from .option_sets import PROMPT, ConversationOptions, RunOptions
 from .options import check_choice, check_name, check_name_source, check_tenant, check_timeout, check_whole
 from .persist import apersist, brief, persist
 from .request import RequestBuilder

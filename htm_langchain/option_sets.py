@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from htm_core.prompt.choices import MemoryFilters, PromptFilters, part
+from htm_core.prompt.choices import MemoryFilters as MemoryFilters  # a set names its parts
+from htm_core.prompt.choices import PromptFilters
 from htm_core.prompt.memory_block import Inject
 
 from .rewriting import Rewrite
 from .scope import NameSource, TenantSource
-
-__all__ = [
-    "PROMPT", "ConversationOptions", "MemoryFilters", "PromptFilters", "PromptOptions", "RecallToolOptions", "RunOptions", "part",
-]  # fmt: skip
 
 
 class RunOptions(TypedDict, total=False):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, Final, Self
+from typing import Any, Final, Self, Unpack
 
 from langchain_core.indexing import RecordManager
-from pydantic import SecretStr
 
-from htm_core import CollectionItem, InvalidInput, Memory
+from htm_core import CollectionItem, InvalidInput
 from htm_core.prompt import payloads
-from htm_core.prompt.scope import as_secret, check_alone
+from htm_core.prompt.option_names import with_options
+from htm_core.prompt.scope import StoreOptions, memory_of_store
 
 # The collection that all record managers of a tenant share. No vector store can open a collection of this kind.
 COLLECTION: Final = "records"
@@ -24,10 +24,7 @@ class HTMRecordManager(RecordManager):
 
     Args:
         namespace: The manager's own name, such as "htm/handbook". Everyone of the tenant who names it has the same one.
-        memory: The memory to use; its user does not matter. Otherwise one is made of `url` and `tenant`; both at once raise
-            `InvalidInput`.
-        url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the embedded server.
-        tenant: The tenant, "default" by default.
+        store: Options of the memory that it works on.
 
     Times are those of the database's clock, which is one for all processes. It works for any vector store. Raises
     `InvalidInput` and `StorageError`.
@@ -36,18 +33,10 @@ class HTMRecordManager(RecordManager):
         index(documents, records, store, cleanup="incremental", source_id_key="source")
     """
 
-    def __init__(
-        self,
-        namespace: str,
-        *,
-        memory: Memory | None = None,
-        url: str | SecretStr | None = None,
-        tenant: str = "default",
-    ) -> None:
+    @with_options(StoreOptions, tenant="default")
+    def __init__(self, namespace: str, **store: Unpack[StoreOptions]) -> None:
         super().__init__(namespace)
-        url = as_secret(url)
-        check_alone(memory, tenant=tenant, url=url)
-        self.memory = Memory(url=url, tenant=tenant) if memory is None else memory
+        self.memory = memory_of_store(store)
         self._items = self.memory.collection(COLLECTION, kind=KIND)
 
     def __repr__(self) -> str:

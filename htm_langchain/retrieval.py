@@ -16,10 +16,11 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import ConfigDict, Field
 
 from htm_core import Memory, Recall, Scope
-from htm_core.prompt.choices import LARGEST_LIMIT, Choices, check_choices
+from htm_core.prompt.choices import LARGEST_LIMIT, Choices, MemoryFilters, check_choices
 from htm_core.prompt.deadline import Deadline, MemorySkipped
 from htm_core.prompt.follow_ups import SENT_AT_ONCE, SaidBefore, asks_further, in_full
 from htm_core.prompt.messages import storable_name
+from htm_core.prompt.option_names import part
 from htm_core.prompt.origin import check_min_trust, trusted
 from htm_core.prompt.overview import recall_or_overview
 from htm_core.prompt.profile_block import forgettings, is_shown_with
@@ -28,7 +29,7 @@ from htm_core.prompt.scope import scope_of
 
 from .conversation import Conversation, TurnContext
 from .messages import is_from_person, words_of
-from .option_sets import MemoryFilters, PromptOptions, part
+from .option_sets import PromptOptions
 from .options import SCOPES, check_choice, check_recall_limit, check_rewrite, check_score, check_timeout
 from .persist import brief
 from .retriever import documents

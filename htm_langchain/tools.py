@@ -18,12 +18,13 @@ from pydantic import BaseModel, Field
 
 from htm_core import HTMError, Memory, Scope
 from htm_core.prompt import tool_replies
-from htm_core.prompt.choices import check_choices, with_options
+from htm_core.prompt.choices import MemoryFilters, check_choices
+from htm_core.prompt.option_names import part, with_options
 from htm_core.prompt.origin import check_min_trust, trusted
 from htm_core.prompt.overview import recall_or_overview
 from htm_core.prompt.scope import check_memory, scope_of
 
-from .option_sets import MemoryFilters, RecallToolOptions, RunOptions, part
+from .option_sets import RecallToolOptions, RunOptions
 from .options import SCOPES, check_choice, check_name_source, check_score, check_tenant
 from .retriever import documents
 from .scope import NameSource, TenantSource, chosen, memory_of, run_of

@@ -15,9 +15,9 @@ from pydantic import PrivateAttr, SecretStr
 
 from htm_core import Draft, HTMError, InvalidInput, Memory
 from htm_core.prompt.attachments import named, without_shown_files
-from htm_core.prompt.choices import with_options
 from htm_core.prompt.follow_ups import in_full
 from htm_core.prompt.memory_block import memory_block, today_line, today_of
+from htm_core.prompt.option_names import with_options
 from htm_core.prompt.prompt_block import drop_last_items, new_token
 from htm_core.prompt.scope import as_secret
 
@@ -149,13 +149,13 @@ class HTMMemoryBlock(PromptFields, BaseMemoryBlock[str]):
         today, token = today_of(memory), self._token_of((question, session, len(messages)))
         recalled = recalled_text(
             without_shown_files(result, session=memory.session, shown=_with_files(turn, messages)),
-            question if self.rewrite else in_full(question, before),
+            question=question if self.rewrite else in_full(question, before),
             token=token,
             today=today,
             shown={words_of(each) for each in messages},
             limit=self.recall_limit,
             room=self.recall_tokens - self._count_tokens(f"{today_line(today)}\n"),
-            count_tokens=self._count_tokens,
+            count=self._count_tokens,
         )
         return memory_block([recalled], today=today, token=token)
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from llama_index.core.constants import DATA_KEY
 from llama_index.core.schema import BaseNode
 from llama_index.core.storage.docstore.types import BaseDocumentStore, RefDocInfo
 from llama_index.core.storage.docstore.utils import doc_to_json, json_to_doc
-from pydantic import SecretStr
 
-from htm_core import CollectionItem, InvalidInput, Memory
+from htm_core import CollectionItem, InvalidInput
 from htm_core.prompt import payloads
 from htm_core.prompt.exact_json import decode_value
+from htm_core.prompt.option_names import with_options
 from htm_core.prompt.payloads import Place
+from htm_core.prompt.scope import StoreOptions
 
 from .stored import Stored, exact, value_of
 
@@ -32,11 +33,8 @@ class HTMDocumentStore(BaseDocumentStore):
     """Keep documents and nodes, with their hashes, for `IngestionPipeline`, `StorageContext` and any index.
 
     Args:
-        memory: The memory to use; its user does not matter. Otherwise one is made of `url` and `tenant`; both at once raise
-            `InvalidInput`.
-        url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the embedded server.
-        tenant: The tenant, "default" by default.
         namespace: The store's own name, "docstore" by default. Everyone of the tenant who names it has the same one.
+        store: Options of the memory that it works on.
 
     A node is no memory, and recall never finds it. Nodes come back as they were, with their relationships, embeddings and
     every type in their metadata. Several processes may write at once. It is serialised as configuration, never with an
@@ -51,15 +49,9 @@ class HTMDocumentStore(BaseDocumentStore):
         )
     """
 
-    def __init__(
-        self,
-        *,
-        memory: Memory | None = None,
-        url: str | SecretStr | None = None,
-        tenant: str = "default",
-        namespace: str | None = None,
-    ) -> None:
-        self._stored = Stored(memory=memory, url=url, tenant=tenant, of=type(self).__name__)
+    @with_options(StoreOptions, tenant="default")
+    def __init__(self, *, namespace: str | None = None, **store: Unpack[StoreOptions]) -> None:
+        self._stored = Stored(store, of=type(self).__name__)
         self._namespace = namespace or DEFAULT_NAMESPACE
 
     def __repr__(self) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Unpack
 
 from llama_index.core.storage.kvstore.types import DEFAULT_COLLECTION, BaseKVStore
-from pydantic import SecretStr
 
-from htm_core import InvalidInput, Memory
+from htm_core import InvalidInput
 from htm_core.prompt import payloads
+from htm_core.prompt.option_names import with_options
 from htm_core.prompt.payloads import Place
+from htm_core.prompt.scope import StoreOptions
 
 from .stored import Stored, value_of
 
@@ -23,11 +24,8 @@ class HTMKVStore(BaseKVStore):
     """Keep values under keys in collections: `IngestionCache(cache=HTMKVStore())`.
 
     Args:
-        memory: The memory to use; its user does not matter. Otherwise one is made of `url` and `tenant`; both at once raise
-            `InvalidInput`.
-        url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the embedded server.
-        tenant: The tenant, "default" by default.
         namespace: The store's own name, "kvstore" by default. Everyone of the tenant who names it has the same one.
+        store: Options of the memory that it works on.
 
     A value is a dict of JSON's types; datetimes, bytes, sets and the like come back too. It has at most 240 MB, from 1 MB on
     compressed. Keys are any text. What is kept here is not a memory, and recall never finds it. It is serialised as
@@ -37,15 +35,9 @@ class HTMKVStore(BaseKVStore):
         pipeline = IngestionPipeline(transformations=[SentenceSplitter()], cache=cache)
     """
 
-    def __init__(
-        self,
-        *,
-        memory: Memory | None = None,
-        url: str | SecretStr | None = None,
-        tenant: str = "default",
-        namespace: str | None = None,
-    ) -> None:
-        self._stored = Stored(memory=memory, url=url, tenant=tenant, of=type(self).__name__)
+    @with_options(StoreOptions, tenant="default")
+    def __init__(self, *, namespace: str | None = None, **store: Unpack[StoreOptions]) -> None:
+        self._stored = Stored(store, of=type(self).__name__)
         self._namespace = namespace or DEFAULT_NAMESPACE
 
     def __repr__(self) -> str:

@@ -16,11 +16,11 @@ from pydantic import Field, PrivateAttr, SecretStr
 
 from htm_core import Draft, HTMError, InvalidInput, Memory, ProfileLine, Recall, Ungrounded
 from htm_core.palace import WAKE, Consulted, Enforce, checked_enforce
-from htm_core.prompt.choices import NAMES, Choices, with_options
+from htm_core.prompt.choices import NAMES, Choices
 from htm_core.prompt.deadline import MemorySkipped, consulting
 from htm_core.prompt.follow_ups import SaidBefore, in_full
 from htm_core.prompt.memory_block import Inject, check_inject
-from htm_core.prompt.option_names import check_known, with_arguments_of
+from htm_core.prompt.option_names import check_known, with_arguments_of, with_options
 from htm_core.prompt.origin import outside_palace
 from htm_core.prompt.profile_block import SHARE as PROFILE_PART
 from htm_core.prompt.profile_block import KnownProfile, forgettings, is_shown_with

@@ -10,9 +10,10 @@ from llama_index.core.utils import get_tokenizer
 from pydantic import BaseModel, Field, PrivateAttr, SecretStr, field_serializer
 
 from htm_core import HTMError, InvalidInput, Memory, Recall
-from htm_core.prompt.choices import Choices, MemoryFilters, PromptFilters, check_choices, part
+from htm_core.prompt.choices import Choices, MemoryFilters, PromptFilters, check_choices
 from htm_core.prompt.follow_ups import SaidBefore
 from htm_core.prompt.keep import Keep
+from htm_core.prompt.option_names import part
 from htm_core.prompt.origin import check_min_trust, trusted
 from htm_core.prompt.overview import recall_or_overview
 from htm_core.prompt.prompt_block import EXTRA_HITS

@@ -96,13 +96,13 @@ class RequestBuilder:
             asked = max((at for at, each in enumerate(window) if each.role == MessageRole.USER), default=len(window))
             recalled = recalled_text(
                 without_shown_files(known.hits, session=self._memory.session, shown=files),
-                question,
+                question=question,
                 token=known.token,
                 today=today,
                 shown={words_of(each) for each in (window[: asked + 1] if is_asked else window)} | shown,
                 limit=limit,
                 room=reserve,
-                count_tokens=self._count_tokens,
+                count=self._count_tokens,
             )
             unsaid = min(profile(beside=recalled), lines, key=self._count_tokens)
             return window, memory_block([unsaid, recalled], today=today, token=known.token)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection
 from datetime import date
 from typing import Any, Self, Unpack
 
@@ -12,14 +11,14 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.vector_stores.types import MetadataFilters
 
 from htm_core import Hit, InvalidInput, Memory, Mode, Recall, Scope
-from htm_core.prompt.choices import RecallFilters, check_choices, with_options
+from htm_core.prompt.choices import RecallFilters, check_choices
 from htm_core.prompt.hit_metadata import KEY, hit_metadata
+from htm_core.prompt.option_names import with_options
 from htm_core.prompt.overview import Overview, recalled_block
-from htm_core.prompt.prompt_block import note_of, passage_of
+from htm_core.prompt.prompt_block import BlockOptions, note_of, passage_of
 from htm_core.prompt.scope import check_memory, check_user
 
 from .filters import where_of
-from .window import CountTokens
 
 LIMIT = 10
 MODES = ("hybrid", "vector", "text")
@@ -131,26 +130,11 @@ def _node(hit: Hit, result: Recall) -> TextNode:
 # -- for a prompt -----------------------------------------------------------------------------------------------------
 
 
-def recalled_text(
-    result: Recall,
-    question: str,
-    *,
-    token: str,
-    today: date,
-    shown: Collection[str],
-    limit: int,
-    room: int,
-    count_tokens: CountTokens,
-) -> str:
+def recalled_text(result: Recall, *, today: date, **block: Unpack[BlockOptions]) -> str:
     """A block of what was recalled (see `htm_core.prompt.overview.recalled_block`); empty when nothing is left."""
     return recalled_block(
         [(passage_of(hit, today=today), hit.score) for hit in result],
-        question=question,
         head=result.head if isinstance(result, Overview) else None,
         note=note_of(degraded=result.degraded, timeframe=result.timeframe.note if result.timeframe else None),
-        token=token,
-        shown=shown,
-        limit=limit,
-        room=room,
-        count=count_tokens,
+        **block,
     )

@@ -8,13 +8,11 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Self
 
-from pydantic import SecretStr
-
-from htm_core import Collection, CollectionItem, InvalidInput, Memory
+from htm_core import Collection, CollectionItem, InvalidInput
 from htm_core.prompt import payloads
 from htm_core.prompt.exact_json import decode_value, encode_value
 from htm_core.prompt.payloads import Place
-from htm_core.prompt.scope import as_secret, check_alone, warn_of_user
+from htm_core.prompt.scope import StoreOptions, check_store, warn_of_user
 
 from . import handles
 
@@ -34,13 +32,11 @@ class Stored:
     It is serialised as configuration, never with an address; a copy is the same.
     """
 
-    def __init__(self, *, memory: Memory | None, url: str | SecretStr | None, tenant: str, of: str) -> None:
-        secret = as_secret(url)
-        check_alone(memory, tenant=tenant, url=secret)
-        warn_of_user(memory, of=of, log=_log)
-        self.memory = memory
-        self.tenant = tenant if memory is None else memory.tenant
-        self.handle = handles.handle_of(memory, secret)
+    def __init__(self, store: StoreOptions, *, of: str) -> None:
+        url, self.memory = check_store(store), store["memory"]
+        warn_of_user(self.memory, of=of, log=_log)
+        self.tenant = store["tenant"] if self.memory is None else self.memory.tenant
+        self.handle = handles.handle_of(self.memory, url)
         self._collection: Collection | None = None
 
     @property
@@ -78,7 +74,7 @@ class Stored:
 
 
 def _restored(kind: Callable[..., Stored], tenant: str, handle: str) -> Stored:
-    made = kind(memory=None, url=None, tenant=tenant, of="")
+    made = kind({"memory": None, "url": None, "tenant": tenant}, of="")
     made.handle = handle
     return made
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from llama_index.core.schema import BaseNode
 from llama_index.core.vector_stores.types import (
@@ -14,11 +14,11 @@ from llama_index.core.vector_stores.types import (
     VectorStoreQuery,
     VectorStoreQueryResult,
 )
-from pydantic import Field, PrivateAttr, SecretStr, field_serializer
+from pydantic import Field, PrivateAttr, field_serializer
 
 from htm_core import Collection, CollectionHit, Memory
-from htm_core.prompt.option_names import check_known
-from htm_core.prompt.scope import as_secret, check_alone, warn_of_user
+from htm_core.prompt.option_names import check_known, with_options
+from htm_core.prompt.scope import StoreOptions, check_store, warn_of_user
 
 from . import handles
 from .filters import where_of
@@ -33,11 +33,8 @@ class HTMVectorStore(BasePydanticVectorStore):
 
     Args:
         collection: The collection's name, "default" by default. Everyone of the tenant who names it has the same one.
-        memory: The memory to use; its user does not matter. Otherwise one is made of `url` and `tenant`; both at once raise
-            `InvalidInput`.
-        url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the embedded server.
-        tenant: The tenant, "default" by default.
         dim: The dimension of the vectors; by default that of the first ones.
+        store: Options of the memory that it works on.
 
     A node can be found as soon as `add` returns. A node without an embedding is embedded by the memory's own model, and then
     queries are too. Similarities are in [0, 1]. It is serialised as configuration, never with an address; a copy is the same
@@ -58,21 +55,13 @@ class HTMVectorStore(BasePydanticVectorStore):
     _memory: Memory | None = PrivateAttr(default=None)
     _collection: Collection | None = PrivateAttr(default=None)
 
-    def __init__(
-        self,
-        *,
-        collection: str = "default",
-        memory: Memory | None = None,
-        url: str | SecretStr | None = None,
-        tenant: str = "default",
-        dim: int | None = None,
-    ) -> None:
-        url = as_secret(url)
-        check_alone(memory, tenant=tenant, url=url)
+    @with_options(StoreOptions, tenant="default")
+    def __init__(self, *, collection: str = "default", dim: int | None = None, **store: Unpack[StoreOptions]) -> None:
+        url, memory = check_store(store), store["memory"]
         warn_of_user(memory, of=type(self).__name__, log=_log)
         super().__init__(
             collection=Collection.check_name(collection),
-            tenant=tenant if memory is None else memory.tenant,
+            tenant=store["tenant"] if memory is None else memory.tenant,
             dim=dim,
             handle=handles.handle_of(memory, url),
         )  # type: ignore[call-arg]  # fields of this class

@@ -33,7 +33,7 @@ FLUSH_PAUSE = 0.1
 
 
 class remote(Generic[_S, _P, _T]):  # noqa: N801 - it is used like a decorator
-    """A verb that a server does: same name, same arguments, same answer, same errors."""
+    """A verb that a server does: same name, same arguments, same answer, same errors; of an awaited client its coroutine."""
 
     def __init__(self, verb: Callable[Concatenate[_S, _P], _T]) -> None:
         self._verb = verb
@@ -43,7 +43,9 @@ class remote(Generic[_S, _P, _T]):  # noqa: N801 - it is used like a decorator
     def __get__(self, of: None, kind: type) -> remote[_S, _P, _T]: ...
     @overload
     def __get__(self, of: _Sender, kind: type) -> Callable[_P, _T]: ...
-    def __get__(self, of: _Sender | None, kind: type) -> Any:
+    @overload
+    def __get__(self, of: _AsyncSender, kind: type) -> Callable[_P, Coroutine[Any, Any, _T]]: ...
+    def __get__(self, of: _Sender | _AsyncSender | None, kind: type) -> Any:
         if of is None:
             return self
 
@@ -52,30 +54,12 @@ class remote(Generic[_S, _P, _T]):  # noqa: N801 - it is used like a decorator
             """Have the server do it."""
             return of._connection.send(prepare(self._verb, args, options, session=of._session))
 
-        return call
-
-
-class remote_awaited(Generic[_S, _P, _T]):  # noqa: N801 - it is used like a decorator
-    """The coroutine of a verb that a server does."""
-
-    def __init__(self, verb: Callable[Concatenate[_S, _P], _T]) -> None:
-        self._verb = verb
-        self.__doc__ = verb.__doc__
-
-    @overload
-    def __get__(self, of: None, kind: type) -> remote_awaited[_S, _P, _T]: ...
-    @overload
-    def __get__(self, of: _AsyncSender, kind: type) -> Callable[_P, Coroutine[Any, Any, _T]]: ...
-    def __get__(self, of: _AsyncSender | None, kind: type) -> Any:
-        if of is None:
-            return self
-
         @functools.wraps(self._verb)
-        async def call(*args: _P.args, **options: _P.kwargs) -> Any:
-            """Have the server do it."""
-            return await of._connection.send(prepare(self._verb, args, options, session=of._session))
+        async def awaited(*args: _P.args, **options: _P.kwargs) -> Any:
+            """The same, awaited."""
+            return await call(*args, **options)
 
-        return call
+        return awaited if isinstance(of, _AsyncSender) else call
 
 
 class _Connection:
@@ -163,9 +147,7 @@ def _httpx() -> Any:
     return httpx
 
 
-class RemoteTags(_Sender):
-    """`Tags` that a server does."""
-
+class _TagsVerbs:
     add = remote(tags.Tags.add)
     remove = remote(tags.Tags.remove)
     tree = remote(tags.Tags.tree)
@@ -174,91 +156,26 @@ class RemoteTags(_Sender):
     related = remote(tags.Tags.related)
 
 
-class RemoteChanges(_Sender):
-    """`Changes` that a server does."""
-
+class _ChangesVerbs:
     list = remote(changes.Changes.list)
     undo = remote(changes.Changes.undo)
     confirm = remote(changes.Changes.confirm)
     audit = remote(changes.Changes.audit)
 
 
-class RemoteJobs(_Sender):
-    """`Jobs` that a server does."""
-
+class _JobsVerbs:
     list = remote(jobs.Jobs.list)
     retry = remote(jobs.Jobs.retry)
 
 
-class RemoteLog(_Sender):
-    """`Log` that a server does."""
-
+class _LogVerbs:
     append = remote(log.Log.append)
     tail = remote(log.Log.tail)
     replace = remote(log.Log.replace)
     clear = remote(log.Log.clear)
 
 
-class AsyncRemoteTags(_AsyncSender):
-    """`Tags` that a server does, awaited."""
-
-    add = remote_awaited(tags.Tags.add)
-    remove = remote_awaited(tags.Tags.remove)
-    tree = remote_awaited(tags.Tags.tree)
-    search = remote_awaited(tags.Tags.search)
-    popular = remote_awaited(tags.Tags.popular)
-    related = remote_awaited(tags.Tags.related)
-
-
-class AsyncRemoteChanges(_AsyncSender):
-    """`Changes` that a server does, awaited."""
-
-    list = remote_awaited(changes.Changes.list)
-    undo = remote_awaited(changes.Changes.undo)
-    confirm = remote_awaited(changes.Changes.confirm)
-    audit = remote_awaited(changes.Changes.audit)
-
-
-class AsyncRemoteJobs(_AsyncSender):
-    """`Jobs` that a server does, awaited."""
-
-    list = remote_awaited(jobs.Jobs.list)
-    retry = remote_awaited(jobs.Jobs.retry)
-
-
-class AsyncRemoteLog(_AsyncSender):
-    """`Log` that a server does, awaited."""
-
-    append = remote_awaited(log.Log.append)
-    tail = remote_awaited(log.Log.tail)
-    replace = remote_awaited(log.Log.replace)
-    clear = remote_awaited(log.Log.clear)
-
-
-class Client(_Sender):
-    """A memory on another machine, with the verbs of `Memory`.
-
-    - `url`: where `htm serve` listens, such as "http://127.0.0.1:8377".
-    - `token`: the secret that `htm tokens create` has shown; it says whose memories these are.
-    - `robot`, `session`: who remembers, unless the token says it, and the conversation that the verbs default to.
-    - `timeout`: seconds to wait for an answer. `retries`: how often a request is sent again that was refused for now or whose
-      connection was lost; each has a key, so that it is done once.
-
-    A verb raises what it raises in `Memory`; beside that `RequestRefused` for a token, a size or a rate that the server does not
-    take, and `ServerUnavailable`.
-    """
-
-    def __init__(
-        self, url: str, token: str | SecretStr | None = None, *, robot: str | None = None, session: str | None = None,
-        timeout: float = 60.0, retries: int = 2,
-    ) -> None:  # fmt: skip
-        connection = _Blocking(url, token, robot=robot, session=session, timeout=timeout, retries=retries)
-        connection.http = _httpx().Client(base_url=connection.url, headers=connection.headers(), timeout=timeout)
-        super().__init__(connection)
-
-    def __repr__(self) -> str:
-        return f"Client({self._connection.url!r})"
-
+class _MemoryVerbs:
     remember = remote(Memory.remember)
     remember_many = remote(Memory.remember_many)
     recall = remote(Memory.recall)
@@ -286,6 +203,63 @@ class Client(_Sender):
     unmerge = remote(Memory.unmerge)
     summaries = remote(Memory.summaries)
     stats = remote(Memory.stats)
+
+
+class RemoteTags(_TagsVerbs, _Sender):
+    """`Tags` that a server does."""
+
+
+class RemoteChanges(_ChangesVerbs, _Sender):
+    """`Changes` that a server does."""
+
+
+class RemoteJobs(_JobsVerbs, _Sender):
+    """`Jobs` that a server does."""
+
+
+class RemoteLog(_LogVerbs, _Sender):
+    """`Log` that a server does."""
+
+
+class AsyncRemoteTags(_TagsVerbs, _AsyncSender):
+    """`Tags` that a server does, awaited."""
+
+
+class AsyncRemoteChanges(_ChangesVerbs, _AsyncSender):
+    """`Changes` that a server does, awaited."""
+
+
+class AsyncRemoteJobs(_JobsVerbs, _AsyncSender):
+    """`Jobs` that a server does, awaited."""
+
+
+class AsyncRemoteLog(_LogVerbs, _AsyncSender):
+    """`Log` that a server does, awaited."""
+
+
+class Client(_MemoryVerbs, _Sender):
+    """A memory on another machine, with the verbs of `Memory`.
+
+    - `url`: where `htm serve` listens, such as "http://127.0.0.1:8377".
+    - `token`: the secret that `htm tokens create` has shown; it says whose memories these are.
+    - `robot`, `session`: who remembers, unless the token says it, and the conversation that the verbs default to.
+    - `timeout`: seconds to wait for an answer. `retries`: how often a request is sent again that was refused for now or whose
+      connection was lost; each has a key, so that it is done once.
+
+    A verb raises what it raises in `Memory`; beside that `RequestRefused` for a token, a size or a rate that the server does not
+    take, and `ServerUnavailable`.
+    """
+
+    def __init__(
+        self, url: str, token: str | SecretStr | None = None, *, robot: str | None = None, session: str | None = None,
+        timeout: float = 60.0, retries: int = 2,
+    ) -> None:  # fmt: skip
+        connection = _Blocking(url, token, robot=robot, session=session, timeout=timeout, retries=retries)
+        connection.http = _httpx().Client(base_url=connection.url, headers=connection.headers(), timeout=timeout)
+        super().__init__(connection)
+
+    def __repr__(self) -> str:
+        return f"Client({self._connection.url!r})"
 
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until all pending jobs are done; False when `timeout` seconds have passed. The server waits for some at a time."""
@@ -337,18 +311,8 @@ class Client(_Sender):
         self.close()
 
 
-class AsyncClient(_AsyncSender):
-    """A memory on another machine, with the verbs of `Memory`.
-
-    - `url`: where `htm serve` listens, such as "http://127.0.0.1:8377".
-    - `token`: the secret that `htm tokens create` has shown; it says whose memories these are.
-    - `robot`, `session`: who remembers, unless the token says it, and the conversation that the verbs default to.
-    - `timeout`: seconds to wait for an answer. `retries`: how often a request is sent again that was refused for now or whose
-      connection was lost; each has a key, so that it is done once.
-
-    A verb raises what it raises in `Memory`; beside that `RequestRefused` for a token, a size or a rate that the server does not
-    take, and `ServerUnavailable`.
-    """
+class AsyncClient(_MemoryVerbs, _AsyncSender):
+    """`Client` with each verb awaited; the options are those of `Client`."""
 
     def __init__(
         self, url: str, token: str | SecretStr | None = None, *, robot: str | None = None, session: str | None = None,
@@ -360,34 +324,6 @@ class AsyncClient(_AsyncSender):
 
     def __repr__(self) -> str:
         return f"AsyncClient({self._connection.url!r})"
-
-    remember = remote_awaited(Memory.remember)
-    remember_many = remote_awaited(Memory.remember_many)
-    recall = remote_awaited(Memory.recall)
-    context = remote_awaited(Memory.context)
-    list = remote_awaited(Memory.list)
-    get = remote_awaited(Memory.get)
-    revise = remote_awaited(Memory.revise)
-    history = remote_awaited(Memory.history)
-    timeline = remote_awaited(Memory.timeline)
-    sessions = remote_awaited(Memory.sessions)
-    robots = remote_awaited(Memory.robots)
-    who_said = remote_awaited(Memory.who_said)
-    related = remote_awaited(Memory.related)
-    link = remote_awaited(Memory.link)
-    forget = remote_awaited(Memory.forget)
-    restore = remote_awaited(Memory.restore)
-    purge = remote_awaited(Memory.purge)
-    sweep = remote_awaited(Memory.sweep)
-    erase = remote_awaited(Memory.erase)
-    audit = remote_awaited(Memory.audit)
-    verify_audit = remote_awaited(Memory.verify_audit)
-    profile = remote_awaited(Memory.profile)
-    tidy = remote_awaited(Memory.tidy)
-    merges = remote_awaited(Memory.merges)
-    unmerge = remote_awaited(Memory.unmerge)
-    summaries = remote_awaited(Memory.summaries)
-    stats = remote_awaited(Memory.stats)
 
     async def flush(self, timeout: float | None = None) -> bool:
         """Wait until all pending jobs are done; False when `timeout` seconds have passed. The server waits for some at a time."""

@@ -13,7 +13,6 @@ from typing import Any, Self, cast
 
 from ..base.errors import InvalidInput
 from ..base.filters.filters import compile_where
-from ..base.option_sets import part, with_options
 from ..base.trust import check_sources, check_trust
 from ..base.types import MemoryFilters, RecallFilters, Source, TimeframeLike
 from ..base.validation import check_time
@@ -23,7 +22,6 @@ from .messages import safe_repr
 
 __all__ = [
     "LARGEST_LIMIT", "NAMES", "Choices", "MemoryFilters", "PromptFilters", "RecallFilters", "TimeframeLike", "check_choices",
-    "part", "with_options",
 ]  # fmt: skip
 
 # What a run may choose, by the names that it has everywhere.

@@ -8,6 +8,9 @@ from difflib import get_close_matches
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ..base.errors import InvalidInput
+from ..base.option_sets import part, with_options
+
+__all__ = ["check_known", "part", "with_arguments_of", "with_options"]
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Unpack, cast
 
 from ..base.identity import is_anonymous
 from ..base.types import Hit, Recall, Scope
@@ -23,7 +24,18 @@ from ..text.fence import Fence, indented, label
 from ..timeframes import short_day
 from .choices import Choices
 from .follow_ups import SaidBefore, joined, queries_of
-from .prompt_block import EXCERPT, SHORTEST, TAG, WARNING, Passage, build_block, new_token, note_of, passage_of
+from .prompt_block import (
+    EXCERPT,
+    SHORTEST,
+    TAG,
+    WARNING,
+    BlockOptions,
+    Passage,
+    build_block,
+    new_token,
+    note_of,
+    passage_of,
+)
 from .short_replies import with_questions
 from .token_budget import token_counter
 
@@ -78,27 +90,16 @@ def recall_or_overview(
 
 
 def recalled_block(
-    scored: Sequence[tuple[Passage, float]],
-    *,
-    question: str,
-    head: str | None,
-    note: str | None,
-    token: str,
-    shown: Collection[str],
-    limit: int,
-    room: int,
-    count: Callable[[str], int],
+    scored: Sequence[tuple[Passage, float]], *, head: str | None, note: str | None, **block: Unpack[BlockOptions]
 ) -> str:
     """A block of what `recall_or_overview` found, each with its score: an `overview_block` below a `head`, else a `build_block`.
 
-    `note` and `limit` are of the latter alone. See there for the arguments.
+    `note`, `question` and `limit` are of the latter alone. See there for the arguments.
     """
     if head is not None:
-        return overview_block(scored, head=head, warning=WARNING, token=token, shown=shown, room=room, count=count)
-    return build_block(
-        [passage for passage, _ in scored], question=question, token=token, shown=shown, limit=limit,
-        room=room, count=count, note=note,
-    )  # fmt: skip
+        beside = {name: value for name, value in block.items() if name not in ("question", "limit")}
+        return overview_block(scored, head=head, warning=WARNING, **cast(Any, beside))
+    return build_block([passage for passage, _ in scored], note=note, **block)
 
 
 def hits_block(memory: Memory, recall: Recall, *, question: str, limit: int, room: int) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import lru_cache, partial
+from typing import TypedDict
 
 from ..base.types import Hit, SaidWhen, Supersession
 from ..reading.relevance import CERTAIN
@@ -153,6 +154,17 @@ def passage_of(hit: Hit, *, today: date | None = None) -> Passage:
 def undated(speaker: str | None, holds: str | None) -> str | None:
     """The label without the time at which it was said; None where nobody knows who said it."""
     return None if speaker is None else label_of(None, speaker, holds)
+
+
+class BlockOptions(TypedDict):
+    """Options of a block of a prompt; `build_block` says what each is."""
+
+    question: str
+    token: str
+    shown: Collection[str]
+    limit: int
+    room: int
+    count: Callable[[str], int]
 
 
 def build_block(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from typing import TypedDict
 
 from pydantic import SecretStr
 
@@ -36,6 +37,33 @@ def check_alone(
         raise InvalidInput(f"expected memory= alone, got {' and '.join(names)} too; give them to Memory(...) itself")
     if memory is not None and not isinstance(memory, Memory):
         raise InvalidInput(f"expected memory to be an htm_core.Memory, got {type(memory).__name__}; make one first")
+
+
+class StoreOptions(TypedDict, total=False):
+    """Options of the memory that a store works on:
+
+    memory: The memory to use; its user does not matter. Otherwise one is made of `url` and `tenant`; both at once raise
+        `InvalidInput`.
+    url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the embedded server.
+    tenant: The tenant, "default" by default.
+    """
+
+    memory: Memory | None
+    url: str | SecretStr | None
+    tenant: str
+
+
+def check_store(options: StoreOptions) -> SecretStr | None:
+    """The url of a store, which from here on nothing shows; raises `InvalidInput` for options that cannot work together."""
+    options["url"] = url = as_secret(options["url"])
+    check_alone(options["memory"], tenant=options["tenant"], url=url)
+    return url
+
+
+def memory_of_store(options: StoreOptions) -> Memory:
+    """The memory that a store was given, or one that is made for it; raises `InvalidInput`."""
+    url, memory = check_store(options), options["memory"]
+    return Memory(url=url, tenant=options["tenant"]) if memory is None else memory
 
 
 def check_user(user: str | None) -> str | None:

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from types import TracebackType
-from typing import Any, Final, Self, cast
+from typing import Any, Final, Self, Unpack, cast
 
 from langgraph.store.base import (
     BaseStore,
@@ -24,7 +24,8 @@ from langgraph.store.base import (
 from pydantic import SecretStr
 
 from htm_core import CollectionItem, InvalidInput, Memory, Settings
-from htm_core.prompt.scope import as_secret, check_alone
+from htm_core.prompt.option_names import with_options
+from htm_core.prompt.scope import StoreOptions, as_secret, memory_of_store
 
 from .filters import where_of
 from .index import index_of, waiting
@@ -41,12 +42,10 @@ class HTMStore(BaseStore):
     """Keep items under namespaces and keys, and find them by meaning, words and filters: `create_agent(store=…)`.
 
     Args:
-        memory: The memory to use. Otherwise one is made of `url` and `tenant`; both at once raise `InvalidInput`.
-        url: A PostgreSQL DSN; by default `HTM_DATABASE_URL`, else the embedded server.
-        tenant: The tenant, "default" by default. All stores of a tenant have the same items.
         index: None (the memory's embedder, over the whole value), False (nothing is indexed, and queries are ignored), or
             LangGraph's mapping of `dims`, `embed` and `fields`, each of which may be left out.
         ttl: LangGraph's mapping, in minutes. An expired item is gone at once; sweeping frees its space.
+        store: Options of the memory that it works on. All stores of a tenant have the same items.
 
     A batch's reads see what was there before its writes. All of its writes happen, the last one to each key, or none. An item
     can be found as soon as `put` returns. Scores are in [0, 1]. Nothing is opened before the first operation. Raises
@@ -59,19 +58,12 @@ class HTMStore(BaseStore):
 
     supports_ttl = True
 
+    @with_options(StoreOptions, tenant="default")
     def __init__(
-        self,
-        *,
-        memory: Memory | None = None,
-        url: str | SecretStr | None = None,
-        tenant: str = "default",
-        index: IndexConfig | bool | None = None,
-        ttl: TTLConfig | None = None,
+        self, *, index: IndexConfig | bool | None = None, ttl: TTLConfig | None = None, **store: Unpack[StoreOptions]
     ) -> None:
-        url = as_secret(url)
-        check_alone(memory, tenant=tenant, url=url)
-        self.memory = Memory(url=url, tenant=tenant) if memory is None else memory
-        self._is_owner = memory is None
+        self.memory = memory_of_store(store)
+        self._is_owner = store["memory"] is None
         self.index_config = index
         self._index = index_of(index)
         self.ttl_config = check_ttl(ttl)
