@@ -33,6 +33,7 @@ from .scope import (
     TenantSource,
     check_same_session,
     in_tenant,
+    may_choose_tenant,
     run_of,
     tenant_of,
     text_or_none,
@@ -383,33 +384,24 @@ class _Call:
     messages: Sequence[AnyMessage]
 
 
+# The fields of a call's `configurable`: each with its type, its name and what it says.
+_FIELDS: Mapping[str, tuple[Any, str, str]] = {
+    "user_id": (str | None, "User", "Whose memory it is."),
+    "timezone": (str | None, "Time zone", "Where the user is."),
+    "session_id": (str | None, "Session", "The conversation of the call."),
+    "thread_id": (str | None, "Session", "The conversation of the call."),
+    "tenant": (str | None, "Tenant", "One of the allowed tenants."),
+    "where": (dict[str, Any] | None, "Where", "A filter on metadata."),
+    "tags": (list[str] | None, "Tags", "Tags that a memory must have."),
+    "timeframe": (str | None, "Timeframe", "When it was said."),
+    "limit": (int | None, "Limit", "Passages to recall at most."),
+}
+
+
 def _specs(scope: ChainScope) -> Iterator[ConfigurableFieldSpec]:
-    yield ConfigurableFieldSpec(
-        id="user_id", annotation=str | None, default=None, name="User", description="Whose memory it is."
-    )
-    yield ConfigurableFieldSpec(
-        id="timezone", annotation=str | None, default=None, name="Time zone", description="Where the user is."
-    )
-    for id in ("session_id", "thread_id"):
-        yield ConfigurableFieldSpec(
-            id=id, annotation=str | None, default=None, name="Session", description="The conversation of the call."
-        )
-    if scope.tenant is not None and not isinstance(scope.tenant, str) and not callable(scope.tenant):
-        yield ConfigurableFieldSpec(
-            id="tenant", annotation=str | None, default=None, name="Tenant", description="One of the allowed tenants."
-        )
-    yield ConfigurableFieldSpec(
-        id="where", annotation=dict[str, Any] | None, default=None, name="Where", description="A filter on metadata."
-    )
-    yield ConfigurableFieldSpec(
-        id="tags", annotation=list[str] | None, default=None, name="Tags", description="Tags that a memory must have."
-    )
-    yield ConfigurableFieldSpec(
-        id="timeframe", annotation=str | None, default=None, name="Timeframe", description="When it was said."
-    )
-    yield ConfigurableFieldSpec(
-        id="limit", annotation=int | None, default=None, name="Limit", description="Passages to recall at most."
-    )
+    for id, (annotation, name, description) in _FIELDS.items():
+        if id != "tenant" or may_choose_tenant(scope.tenant):
+            yield ConfigurableFieldSpec(id=id, annotation=annotation, default=None, name=name, description=description)
 
 
 def _as_messages(question: Any) -> list[BaseMessage]:

@@ -23,9 +23,9 @@ from .embedder import HTMEmbeddings
 from .options import check_tenant, one_name
 from .scope import chosen, memory_of, run_of
 
-# What else an option is called: in the constructor, where `tags` are LangChain's own, and in a call.
 # Beside what is known of a hit: what an overview's messages are (see `htm_core.prompt.overview`).
 OVERVIEW = "overview"
+# What else an option is called: in the constructor, where `tags` are LangChain's own, and in a call.
 _FIELDS = {"limit": "k"}
 _ARGUMENTS = {"k": "limit", "tagged": "tags"}
 
@@ -39,17 +39,9 @@ class HTMRetriever(BaseRetriever):
     Args:
         memory: The memory.
         k: Documents at most, 10 by default, up to 1,000. `limit` is accepted as well.
-        mode: "hybrid" (meaning and words, the default), "vector" or "text".
-        scope: "user" (the default: theirs and what the tenant shares), "session", or "tenant" (everybody's).
-        timeframe: When it was said: "last week", a date, a `Window`; "auto" reads it from the query. None is any time.
-        as_of: What was known then; a datetime with a time zone. valid_at: What holds then, or says nothing of when it holds.
-        sources: Where it came from, such as `["user"]`. min_trust: The least trust, from 0 to 4.
         tagged: Tags that a memory must have, all of them. (`tags` are LangChain's own, for traces.)
-        where: A filter on metadata, such as `{"kind": "fact"}`.
-        robot: The name of the robot that said it, or several.
-        session: The session that it was said in; by default any.
-        min_score: The lowest score, from 0 (the default) to 1.
-        budget: Tokens of the best whole hits at most; None, the default, is no limit.
+        mode, scope, where, timeframe, as_of, valid_at, sources, min_trust, robot, session, min_score, budget: As in
+            `Memory.recall`, whose options `htm_core.RecallOptions` describes.
         hold: Whether hits go into working memory, and count as used. False by default.
         tenant: Another tenant than the memory's own, as for `HTMMemoryMiddleware`. By default a run cannot choose one.
         trust_context: Whether a run's context and configuration may name another user and session than the server's, as for

@@ -72,7 +72,7 @@ class ModelOptions(TypedDict, total=False):
     - `reader`: a model that reads the question with each hit and puts them in order. True is the embedded one, for every recall;
       None uses it for what goes into prompts, False never. Or a model of yours: "cross-encoder:MODEL" (sentence-transformers), such
       a chat model, LangChain's document compressor, LlamaIndex's postprocessor, or a callable (query, texts) -> numbers.
-      `reranker` is an older name for the latter.
+      `reranker`: an older name of the latter.
     - `expander`: a model that writes more questions to search for: such a chat model, or a callable
       (question) -> questions. Where either fails or is too slow, recall goes on without it, and `Recall.fallback` says so.
     - `redactor`: what takes secrets out of everything before it is stored: "default" for keys, passwords, cards, e-mail addresses
