@@ -104,12 +104,14 @@ class Memory(Handle):
     - `session`: a conversation. The verbs default to this user and this session.
     - `budget`: tokens of working memory; `policy` says who leaves first when it is full: "importance", "lfu_lru", "lru",
       "fifo", or a callable (item, now) -> score, the lowest of which leaves first.
+    - `settings`: a `Settings`: pools, time-outs, jobs, models of the whole process.
     - `on_evict`, `on_event`: called with each eviction and each event. What they raise is logged.
     - `clock`: gives the present time, with its time zone.
     - `timezone`: where the user is, such as "Asia/Tokyo": of words such as "yesterday" and "until Friday", and of the dates that a
       model is shown. None is `Settings.timezone`, else the machine's.
 
-    The models and other plugs are those of `ModelOptions`. Raises `InvalidInput` for options that make no sense.
+    The models and other plugs are those of `ModelOptions`: `embedder`, `embed`, `tokenizer`, `models`, `tagger`, `propositioner`,
+    `reader`, `reranker`, `expander`, `redactor` and `judge`. Raises `InvalidInput` for options that make no sense.
     """
 
     @with_options(ModelOptions, embed="queue")
@@ -320,11 +322,11 @@ class Memory(Handle):
             for hit in memory.recall("what does Ann drink?", limit=5, timeframe="last week", tags=["food"]):
                 print(hit.score, hit.mention.name, hit.content)
 
-        One query to the embedder and one search, both in milliseconds at 100,000 memories with the embedded model. When the
-        embedder fails, the words are searched alone, and `.degraded` says so. It also says when hits had no vector yet; what this
-        process has just remembered gets its vector at the latest now. Words that no memory has are searched for as they were
-        probably meant, in a second search, and `.corrections` says which. With mode="text" every hit has a word of the query: a
-        correction is said, and not searched for.
+        The options are those of `RecallOptions`. One query to the embedder and one search, both in milliseconds at 100,000 memories
+        with the embedded model. When the embedder fails, the words are searched alone, and `.degraded` says so. It also says when
+        hits had no vector yet; what this process has just remembered gets its vector at the latest now. Words that no memory has
+        are searched for as they were probably meant, in a second search, and `.corrections` says which. With mode="text" every hit
+        has a word of the query: a correction is said, and not searched for.
 
         Raises `InvalidInput`, `StorageError`, and `ModelError` for mode="vector" without a working embedder.
         """
