@@ -35,13 +35,12 @@ def check_dsn(dsn: str | SecretStr, *, what: str = "url") -> str | SecretStr:
     return dsn
 
 
-FROZEN = ConfigDict(frozen=True, extra="forbid")
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Signals(BaseModel):
+class Signals(_Frozen):
     """The weight of each recall signal, beside meaning and words, which weigh 1 together. 0 switches a signal off."""
-
-    model_config = FROZEN
 
     corroboration: float = Field(default=1.0, ge=0, le=1, description="a lone word of the question may be chance")
     context: float = Field(default=1.0, ge=0, le=1, description="words said right before and after a message")
@@ -71,10 +70,8 @@ Lengths = Annotated[
 ]
 
 
-class ConnectionSettings(BaseModel):
+class ConnectionSettings(_Frozen):
     """Connections to PostgreSQL, and how long it may take."""
-
-    model_config = FROZEN
 
     pool_min: int = Field(default=1, ge=0, description="connections kept open")
     pool_max: int = Field(default=10, ge=1, description="connections at most, per (url, role)")
@@ -120,10 +117,8 @@ class ConnectionSettings(BaseModel):
         return value
 
 
-class SchemaSettings(BaseModel):
+class SchemaSettings(_Frozen):
     """The schema, its roles and its walls."""
-
-    model_config = FROZEN
 
     schema_: str = Field(
         default="htm", alias="schema", pattern=r"^[a-z_][a-z0-9_]{0,40}$", description="the PostgreSQL schema"
@@ -162,10 +157,8 @@ class SchemaSettings(BaseModel):
         return value
 
 
-class WorkerSettings(BaseModel):
+class WorkerSettings(_Frozen):
     """Work in the background, and the models that it calls."""
-
-    model_config = FROZEN
 
     worker: Literal["thread", "off"] = Field(
         default="thread", description="run durable jobs in this process, or leave them"
@@ -192,10 +185,8 @@ class WorkerSettings(BaseModel):
     )
 
 
-class RecallSettings(BaseModel):
+class RecallSettings(_Frozen):
     """Weights and waiting times of recall, and the user's days."""
-
-    model_config = FROZEN
 
     signals: Signals = Field(default=Signals(), description="what counts in recall beside meaning and words")
     spelling: bool = Field(
@@ -227,10 +218,8 @@ class RecallSettings(BaseModel):
     week_start: Literal["monday", "sunday"] = Field(default="monday", description="the day on which a week begins")
 
 
-class KeepingSettings(BaseModel):
+class KeepingSettings(_Frozen):
     """Limits of what is remembered, and how long it is kept."""
-
-    model_config = FROZEN
 
     max_content: int = Field(default=1_000_000, ge=1, le=10_000_000, description="characters of one memory at most")
     max_drafts: int = Field(default=100_000, ge=1, description="drafts of one remember_many at most")
@@ -261,10 +250,8 @@ class KeepingSettings(BaseModel):
         return value
 
 
-class TelemetrySettings(BaseModel):
+class TelemetrySettings(_Frozen):
     """Spans and metrics through OpenTelemetry."""
-
-    model_config = FROZEN
 
     telemetry: bool = Field(default=False, description="spans and metrics through OpenTelemetry; extra otel")
     telemetry_names: bool = Field(
