@@ -18,7 +18,6 @@ app = typer.Typer(
     cls=Commands,
     name="htm",
     help="Memory that never forgets: a token-budgeted working memory in front of PostgreSQL + pgvector.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 

@@ -336,14 +336,15 @@ class Commands(TyperGroup):
             return self.commands.get(cmd_name)
         return command(cmd_name)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Read the arguments; none ask for help."""
+        return super().parse_args(ctx, args or ([] if ctx.resilient_parsing else ["--help"]))
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """A command by its name; where there is none, the error says what does what the name promises."""
-        try:
-            return super().resolve_command(ctx, args)
-        except Exception as error:  # typer's own class of it, which moves between versions
-            if args and args[0] in INSTEAD and hasattr(error, "message"):
-                error.message = f"No such command {args[0]!r}. It is {INSTEAD[args[0]]}."
-            raise
+        if args and args[0] in INSTEAD and not ctx.resilient_parsing:
+            ctx.fail(f"No such command {args[0]!r}. It is {INSTEAD[args[0]]}.")
+        return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the program's help: what each command does, in one line."""

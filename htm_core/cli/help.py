@@ -43,13 +43,12 @@ class CompactCommand(TyperCommand):
         """Read the arguments. An option that there is not is answered with those that it may be meant for, as a question."""
         try:
             return super().parse_args(ctx, args)
-        except Exception as error:  # typer's own class of it, which moves between versions
-            close, message = getattr(error, "possibilities", None), getattr(error, "message", None)
-            if close and message:  # as click says it, one reads as if these were all
-                error.possibilities = None  # type: ignore[attr-defined]
-                error.message = f"{message} Did you mean {' or '.join(sorted(close))}?"  # type: ignore[attr-defined]
-            elif message and "extra argument" in message and any(each.metavar in TEXTS for each in self.params):
-                error.message = f'{message}. A text of several words needs quotation marks: htm {ctx.info_name} "…"'  # type: ignore[attr-defined]
+        except Exception as error:  # of click or of typer, which has no public name for it
+            message = getattr(error, "message", "").rstrip(".")
+            if close := getattr(error, "possibilities", None):  # as click says it, one reads as if these were all
+                ctx.fail(f"{message}. Did you mean {' or '.join(sorted(close))}?")
+            if "extra argument" in message and any(each.metavar in TEXTS for each in self.params):
+                ctx.fail(f'{message}. A text of several words needs quotation marks: htm {ctx.info_name} "…"')
             raise
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
