@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors.numpy import load_file
 
-from htm_core.models.minilm.graph import HEADS, LAYERS, WIDTH
-from htm_core.models.minilm.model import _batches, tokenizer
-from htm_core.models.minilm.safetensors import Tensors
+from htm_core.models.minilm.model import WIDTH, _batches, tokenizer
 
 Array = NDArray[np.float32]
+HEADS, LAYERS = 12, 6
 _BLOCK = 1 << 17  # numbers that fit in a CPU cache
 
 
@@ -32,12 +32,10 @@ class NumpyMiniLM:
 
     def __init__(self, folder: Path) -> None:
         self.tokenizer = tokenizer(folder / "tokenizer.json")
-        self.tensors = Tensors(folder / "model.safetensors")
-        self.words = self.tensors.array("embeddings.word_embeddings.weight")
-        segment = self.tensors.array("embeddings.token_type_embeddings.weight")[0]
-        self.positions = self.tensors.array("embeddings.position_embeddings.weight") + segment
-        names = [name for name in self.tensors.header[0] if name.endswith(("weight", "bias")) and "word" not in name]
-        self.weights = {name: np.ascontiguousarray(self.tensors.array(name)) for name in names}
+        self.weights = load_file(folder / "model.safetensors")
+        self.words = self.weights["embeddings.word_embeddings.weight"]
+        segment = self.weights["embeddings.token_type_embeddings.weight"][0]
+        self.positions = self.weights["embeddings.position_embeddings.weight"] + segment
 
     def embed(self, texts: Sequence[str]) -> Array:
         ids = [self.tokenizer.encode(text).ids for text in texts]

@@ -8,9 +8,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
@@ -19,10 +17,10 @@ from numpy.typing import NDArray
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from torch import Tensor, nn
 
+from benchmarks.minilm_export import outside
 from benchmarks.reader.model import VOCABULARY, WIDTH, WORD_VECTORS, Reader, batch
 from htm_core.models.minilm.model import session
-from htm_core.models.minilm.safetensors import Tensors
-from htm_core.models.minilm.weights import MATRICES, obtain
+from htm_core.models.minilm.weights import obtain
 from htm_core.reading.reader import LONGEST, Pairs, shown
 
 ASKED, SAID = "Where do I live?", ("We moved to Bristol.", "In the spring we moved to Bristol, all five of us.")
@@ -53,7 +51,9 @@ def main() -> None:
             op_types_to_quantize=["MatMul", "Gemm"],
         )  # fmt: skip
         model = onnx.load(small)
-    words_stay_in(model, Tensors(obtain() / MATRICES))
+    # The vectors of words are read from the embedded model's file.
+    [words] = [each for each in model.graph.initializer if list(each.dims) == [VOCABULARY, WIDTH]]
+    outside(words, WORD_VECTORS)
     path = args.folder / f"{args.name}.onnx"
     path.write_bytes(model.SerializeToString())
     with torch.no_grad():
@@ -71,20 +71,9 @@ def trained(path: Path) -> Reader:
     return reader.eval()
 
 
-def words_stay_in(model: Any, tensors: Tensors) -> None:
-    """Have the vectors of words read from the embedded model's file."""
-    span = tensors.span(WORD_VECTORS)
-    [words] = [each for each in model.graph.initializer if list(each.dims) == [VOCABULARY, WIDTH]]
-    words.ClearField("raw_data")
-    words.data_location = onnx.TensorProto.EXTERNAL
-    for key, value in asdict(span).items():
-        entry = words.external_data.add()
-        entry.key, entry.value = key, str(value)
-
-
 def run(path: Path, tokens: Tensor, parts: Tensor) -> NDArray[np.float32]:
     """The logits of an exported reader."""
-    opened = session(path.read_bytes(), Tensors(obtain() / MATRICES))
+    opened = session(path, obtain())
     outputs: Sequence[NDArray[np.float32]] = opened.run(None, {"tokens": tokens.numpy(), "parts": parts.numpy()})
     return outputs[0]
 

@@ -11,10 +11,10 @@ from datetime import datetime
 from typing import Any
 
 import torch
+from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
 
-from htm_core.models.minilm.safetensors import Tensors
 from htm_core.models.minilm.weights import MATRICES, obtain
 from htm_core.reading.reader import OUTPUTS, Tokens, filled_up, shown
 
@@ -105,28 +105,24 @@ def _mean(states: Tensor, of: Tensor) -> Tensor:
 
 def fresh(layers: Sequence[int]) -> Reader:
     """A reader with the weights of these layers of the base, which answers by the cosine."""
-    reader, base = Reader(len(layers)), Tensors(obtain() / MATRICES)
-
-    def its(name: str) -> Tensor:
-        return torch.tensor(base.array(name))
-
+    reader, base = Reader(len(layers)), load_file(obtain() / MATRICES)
     weights = {
-        "words.weight": its(WORD_VECTORS),
-        "positions.weight": its("embeddings.position_embeddings.weight"),
-        "kind": its("embeddings.token_type_embeddings.weight")[0],
+        "words.weight": base[WORD_VECTORS],
+        "positions.weight": base["embeddings.position_embeddings.weight"],
+        "kind": base["embeddings.token_type_embeddings.weight"][0],
     }
     names = {
         "out": "attention.output.dense", "up": "intermediate.dense", "down": "output.dense",
         "norm1": "attention.output.LayerNorm", "norm2": "output.LayerNorm",
     }  # fmt: skip
     for kind in ("weight", "bias"):
-        weights[f"norm.{kind}"] = its(f"embeddings.LayerNorm.{kind}")
+        weights[f"norm.{kind}"] = base[f"embeddings.LayerNorm.{kind}"]
         for number, layer in enumerate(layers):
             of = f"encoder.layer.{layer}"
-            own = [its(f"{of}.attention.self.{each}.{kind}") for each in ("query", "key", "value")]
+            own = [base[f"{of}.attention.self.{each}.{kind}"] for each in ("query", "key", "value")]
             weights[f"layers.{number}.inner.{kind}"] = torch.cat(own)
             for mine, theirs in names.items():
-                weights[f"layers.{number}.{mine}.{kind}"] = its(f"{of}.{theirs}.{kind}")
+                weights[f"layers.{number}.{mine}.{kind}"] = base[f"{of}.{theirs}.{kind}"]
     missing, unknown = reader.load_state_dict(weights, strict=False)
     assert not unknown, unknown
     assert all(name.startswith(("found", "slope", "offset")) for name in missing), missing

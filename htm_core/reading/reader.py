@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..models.minilm.model import readable, session, tokenizer
-from ..models.minilm.safetensors import Tensors
-from ..models.minilm.weights import MATRICES, WORDS
+from ..models.minilm.weights import WORDS
 from ..models.stopping import native_parts
 
 Floats: TypeAlias = npt.NDArray[np.float32]
@@ -125,7 +124,7 @@ class Reader:
 
     def __init__(self, directory: Path, *, threads: int | None = None, file: Path = FILE) -> None:
         self._pairs = Pairs(directory)
-        self._session = session(file.read_bytes(), Tensors(directory / MATRICES), threads)
+        self._session = session(file, directory, threads)
         self._kept = Kept()
 
     def questions(self, question: str, passages: Sequence[str]) -> Floats:

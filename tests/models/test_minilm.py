@@ -152,10 +152,24 @@ def test_the_number_of_threads_can_be_set(monkeypatch: pytest.MonkeyPatch, weigh
 
 
 def test_weights_behind_a_link_are_read(weights_dir: Path, tmp_path: Path, minilm: MiniLM) -> None:
-    """A hub's cache links its files into another folder."""
+    """A hub's cache links its files into another folder, where they are called by their hashes."""
+    folder, blobs = tmp_path / "snapshot", tmp_path / "blobs"
+    folder.mkdir()
+    blobs.mkdir()
     for name in ("model.safetensors", "tokenizer.json"):
-        (tmp_path / name).symlink_to(weights_dir / name)
-    assert np.allclose(MiniLM(tmp_path).embed(["a link"]), minilm.embed(["a link"]), atol=1e-6)
+        shutil.copy(weights_dir / name, blobs / f"{name}'s hash".replace(".", "0"))
+        (folder / name).symlink_to(blobs / f"{name}'s hash".replace(".", "0"))
+    assert np.allclose(MiniLM(folder).embed(["a link"]), minilm.embed(["a link"]), atol=1e-6)
+
+
+def test_weights_in_another_order_are_refused(weights_dir: Path, tmp_path: Path) -> None:
+    """The graph names places in the published file: in any other one it would read something else."""
+    shutil.copy(weights_dir / "tokenizer.json", tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(
+        (weights_dir / "model.safetensors").read_bytes().replace(b"layer.0.", b"layer.1.", 1)
+    )
+    with pytest.raises(ModelError, match="sentence-transformers/all-MiniLM-L6-v2, got another file"):
+        MiniLM(tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff" * 64, b"\x02\0\0\0\0\0\0\0{}", b"\x04\0\0\0\0\0\0\0nope"])

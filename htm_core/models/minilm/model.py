@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import onnxruntime
@@ -20,10 +21,19 @@ from tokenizers.processors import BertProcessing
 
 from ...base.errors import InvalidInput, ModelError
 from ..stopping import native_parts
-from .graph import WIDTH, Form, build
-from .safetensors import Tensors
 from .weights import MATRICES, NAME, WORDS
 
+Form = Literal["float32", "int8"]
+# The network, whose weights are spans of the weights file: `python -m benchmarks.minilm_export` writes it.
+FILES: Mapping[Form, Path] = {
+    "float32": Path(__file__).with_name("minilm.onnx"), "int8": Path(__file__).with_name("minilm-int8.onnx"),
+}  # fmt: skip
+HEAD_BYTES = 11_416  # of the weights file, which say where each tensor is
+HEAD_SHA256 = "2291ac9b8d5083595cd6a1787e01d694a893af92bc706faf1511231affe822e8"
+LOCATION = (
+    f"./{MATRICES:/>111}"  # of the weights in the graphs: as long as any name of the file that is put in its place
+)
+WIDTH = 384
 MAX_TOKENS = 256  # the length that the model was trained for; the rest of a text is ignored
 TOKENS_PER_BATCH = 512  # with padding, of which there is less than in larger ones: docs/why/vectors.md
 MOST_PADDING = 16  # tokens in a batch: a further run of the model costs about half as many
@@ -45,8 +55,7 @@ class MiniLM:
     def __init__(self, directory: Path, *, form: Form = "float32", threads: int | None = None) -> None:
         self.model_name = NAME if form == "float32" else f"{NAME}:{form}"
         self._tokenizer = tokenizer(directory / WORDS)
-        tensors = Tensors(directory / MATRICES)
-        self._session = session(build(tensors, form), tensors, threads)
+        self._session = session(FILES[form], directory, threads)
         # What a message asks for, and what is recalled for it, take the same vector.
         self._query = functools.lru_cache(maxsize=16)(lambda text: tuple(self.embed_documents([text])[0]))
 
@@ -117,19 +126,26 @@ def readable(tokenizer: Tokenizer, text: str) -> float:
     return min(1.0, read / letters) if letters else 1.0
 
 
-def session(graph: bytes, tensors: Tensors, threads: int | None = None) -> Any:
+def session(file: Path, directory: Path, threads: int | None = None) -> Any:
     """A session of onnxruntime for a graph whose weights lie in the model's file; raises `ModelError` when it cannot be opened."""
+    weights = (directory / MATRICES).resolve()  # a hub's cache links its files, and onnxruntime refuses linked weights
+    graph = file.read_bytes().replace(LOCATION.encode(), f"./{weights.name:/>111}".encode())
+    with weights.open("rb") as start:
+        if hashlib.sha256(start.read(HEAD_BYTES)).hexdigest() != HEAD_SHA256:
+            raise ModelError(
+                f"expected the {MATRICES} of sentence-transformers/{NAME}, got another file in {directory}; htm setup fetches it"
+            )
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = _threads(threads)
     options.log_severity_level = 3  # hide the warnings of its optimiser
     # Spinning threads would halve the speed of everything else on a busy machine.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(tensors.file.parent))
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(weights.parent))
     try:
         return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     except Exception as error:
         raise ModelError(
-            f"onnxruntime {onnxruntime.__version__} could not open the model in {tensors.path.parent}: {error}; it "
+            f"onnxruntime {onnxruntime.__version__} could not open the model in {directory}: {error}; it "
             "must be 1.21 or newer, and the file the float32 weights of all-MiniLM-L6-v2 (to fetch them: htm setup)"
         ) from error
 
