@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from threading import Lock
@@ -15,6 +14,7 @@ from langchain_core.messages import AIMessage, AnyMessage
 from htm_core import Memory, Ungrounded
 from htm_core.palace import GROUNDING_KEY, Consulted, Enforce, checked_enforce
 from htm_core.prompt.deadline import MemorySkipped, Step, consulting
+from htm_core.prompt.held import LastUsed
 from htm_core.prompt.origin import is_of_palace
 
 from .conversation import TurnContext
@@ -38,7 +38,7 @@ class PalaceConsultation:
 
         self._palace = checked_palace(palace, instead="palace=Palace(memory)")
         self._enforce = checked_enforce(enforce)
-        self._known: OrderedDict[tuple[Any, ...], Consulted] = OrderedDict()
+        self._known = LastUsed[tuple[Any, ...], Consulted](MAX_KEPT)
         self._lock = Lock()
 
     @property
@@ -65,8 +65,6 @@ class PalaceConsultation:
             known = before_answer(palace, question, enforce=self._enforce, first=len(questions) == 1)
             with self._lock:
                 self._known[key] = known
-                while len(self._known) > MAX_KEPT:
-                    self._known.popitem(last=False)
         return known
 
     def unreachable(self, error: Exception) -> Consulted | None:

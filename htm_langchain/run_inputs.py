@@ -6,7 +6,6 @@ So an agent can tell the user's words from the graph's prompts, and a history kn
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
@@ -16,6 +15,8 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AnyMessage, BaseMessage
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers.context import register_configure_hook
+
+from htm_core.prompt.held import LastUsed
 
 from .messages import is_from_person
 
@@ -104,8 +105,8 @@ class RunInputs(BaseCallbackHandler):
     ignore_agent = ignore_chat_model = ignore_custom_event = ignore_llm = ignore_retriever = ignore_retry = True
 
     def __init__(self) -> None:
-        self._known: OrderedDict[UUID, Given] = OrderedDict()
-        self._loading: OrderedDict[UUID, Any] = OrderedDict()
+        self._known = LastUsed[UUID, Given](MAX_RUNS)
+        self._loading = LastUsed[UUID, Any](MAX_RUNS)
         self._lock = threading.Lock()
 
     def of(self, run_id: UUID | None) -> Given | None:
@@ -144,9 +145,6 @@ class RunInputs(BaseCallbackHandler):
             self._known[run_id] = run_input
             if name == LOADING:
                 self._loading[run_id] = inputs
-            for held in (self._known, self._loading):
-                if len(held) > MAX_RUNS:
-                    held.popitem(last=False)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:  # noqa: ARG002
         """Forget a run that has ended."""

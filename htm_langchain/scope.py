@@ -11,7 +11,6 @@ import contextlib
 import logging
 import sys
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
 from types import SimpleNamespace
 from typing import Any, cast
@@ -20,6 +19,7 @@ from langchain_core.runnables import RunnableConfig
 
 from htm_core import InvalidInput, Memory, is_anonymous
 from htm_core.prompt.choices import NAMES, Choices
+from htm_core.prompt.held import LastUsed
 from htm_core.prompt.messages import normal_form
 from htm_core.prompt.scope import known_timezone, memory_for
 
@@ -263,7 +263,7 @@ def text_or_none(value: object) -> str | None:
 
 
 # What was logged: whether it is a user, a session or a tenant, and the server's own name of it.
-_logged: OrderedDict[tuple[str, str], None] = OrderedDict()
+_logged = LastUsed[tuple[str, str], None](MAX_LOGGED)
 _logging = threading.Lock()
 
 
@@ -283,8 +283,6 @@ def _log_mismatch(what: str, verified: str, other: str, *, instead: str) -> None
     with _logging:
         is_known = (what, verified) in _logged
         _logged[what, verified] = None
-        while len(_logged) > MAX_LOGGED:
-            _logged.popitem(last=False)
     if not is_known:
         _log.error(
             "a run names the %s %.80r in its context or its configuration, and the server says %.80r: it works for the "

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -13,6 +12,7 @@ from langchain_core.language_models import BaseChatModel, BaseLanguageModel
 from langchain_core.messages import BaseMessage, SystemMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
+from htm_core.prompt.held import LastUsed
 from htm_core.prompt.token_budget import IMAGE_TOKENS, LOW_DETAIL_TOKENS, default_tokens
 
 from .messages import SOURCE
@@ -85,18 +85,15 @@ class Counters:
     """The token counter of each model, kept while the model is in use."""
 
     def __init__(self) -> None:
-        self._held: OrderedDict[int, ModelCounts] = OrderedDict()
+        self._held = LastUsed[int, ModelCounts](MODELS)
 
     def of(self, model: BaseChatModel) -> Counts:
         """The model's own counter where it has one that calls no server; otherwise the estimate."""
         if not _counts_locally(model):
             return count
-        counter = self._held.pop(id(model), None)
+        counter = self._held.get(id(model))
         if counter is None or counter.model is not model:
-            counter = ModelCounts(model)
-        self._held[id(model)] = counter
-        if len(self._held) > MODELS:
-            self._held.popitem(last=False)
+            counter = self._held[id(model)] = ModelCounts(model)
         return counter
 
 
@@ -104,7 +101,7 @@ class _Held:
     """The tokens of the messages that were counted last. Many threads may ask at a time."""
 
     def __init__(self) -> None:
-        self._tokens: OrderedDict[int, int] = OrderedDict()
+        self._tokens = LastUsed[int, int](HELD)
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -114,12 +111,11 @@ class _Held:
         """Return the tokens of a message, counted where they are not held."""
         key = fingerprint(message)
         with self._lock:
-            tokens = self._tokens.pop(key, None)
-        tokens = counted(message) if tokens is None else tokens
-        with self._lock:
-            self._tokens[key] = tokens
-            while len(self._tokens) > HELD:
-                self._tokens.popitem(last=False)
+            tokens = self._tokens.get(key)
+        if tokens is None:
+            tokens = counted(message)
+            with self._lock:
+                self._tokens[key] = tokens
         return tokens
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Self, TypeVar
 
@@ -13,6 +12,7 @@ from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, Messag
 from pydantic import Field, PrivateAttr, SecretStr, field_serializer
 
 from htm_core import Log, Memory, Mention
+from htm_core.prompt.held import LastUsed
 from htm_core.prompt.keep import Keep
 from htm_core.prompt.scope import as_secret, check_alone, check_user
 
@@ -57,7 +57,7 @@ class HTMChatStore(AsyncDBChatStore):
     keep: keep_rules.KeepField = Field(default=None, description="which messages recall may find")
 
     _memory: Memory | None = PrivateAttr(default=None)
-    _turns: OrderedDict[str, TurnLog] = PrivateAttr(default_factory=OrderedDict)
+    _turns: LastUsed[str, TurnLog] = PrivateAttr(default_factory=lambda: LastUsed(MAX_SESSIONS))
     _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
 
     def __init__(
@@ -191,12 +191,10 @@ class HTMChatStore(AsyncDBChatStore):
     def _turn_of(self, key: str) -> TurnLog:
         """The one log of a session that writes, which knows what may not have been written."""
         with self._lock:
-            turn = self._turns.pop(key, None) or TurnLog(
+            turn = self._turns.get(key) or TurnLog(
                 memory_for(self.memory, user=self.user, session=key), timeout=self.timeout
             )
             self._turns[key] = turn
-            while len(self._turns) > MAX_SESSIONS:
-                self._turns.popitem(last=False)
             return turn
 
     def _set(self, key: str, messages: list[ChatMessage], status: MessageStatus) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+
+from ..base.last_used import LastUsed
 
 READERS = 1_000  # that are kept in mind, each a tenant with the owners that are asked for
 NAMES = 100  # of one reader
@@ -18,25 +19,22 @@ class KnownSpeakers:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._names: OrderedDict[tuple[str, tuple[str, ...] | None], dict[str, None]] = OrderedDict()
+        self._names = LastUsed[tuple[str, tuple[str, ...] | None], dict[str, None]](READERS)
 
     def guess(self, tenant: str, owners: Sequence[str] | None, forms: Iterable[str]) -> list[str]:
         """Return those of these forms of a name that were a speaker's when this process last asked."""
-        names = self._names.get(_reader(tenant, owners), {})
+        names = self._names.get(_reader(tenant, owners)) or {}
         return [form for form in forms if form in names]
 
     def learn(self, tenant: str, owners: Sequence[str] | None, forms: Iterable[str], known: Iterable[str]) -> None:
         """Note which of these forms are a speaker's, and that the others are nobody's."""
         reader, known = _reader(tenant, owners), list(known)
         with self._lock:
-            names = dict.fromkeys(self._names.get(reader, {}))
+            names = dict.fromkeys(self._names.get(reader) or ())
             for form in forms:
                 names.pop(form, None)
             names.update(dict.fromkeys(known))
             self._names[reader] = dict.fromkeys(list(names)[-NAMES:])
-            self._names.move_to_end(reader)
-            if len(self._names) > READERS:
-                self._names.popitem(last=False)
 
 
 def _reader(tenant: str, owners: Sequence[str] | None) -> tuple[str, tuple[str, ...] | None]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from ..base.last_used import LastUsed
 
 T = TypeVar("T")
 Key = tuple[str | int | None, ...]  # of a page, whose it is, and what was asked
@@ -33,7 +34,7 @@ class Counting:
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._done: OrderedDict[Key, tuple[float, object]] = OrderedDict()
+        self._done = LastUsed[Key, tuple[float, object]](MOST)
         self._running: dict[Key, asyncio.Task[object]] = {}
         self._turns = asyncio.Semaphore(AT_ONCE)
 
@@ -57,7 +58,6 @@ class Counting:
         known = self._done.get(key)
         if known is None:
             return None
-        self._done.move_to_end(key)
         return PageCount(known[1], self._clock() - known[0])  # type: ignore[arg-type]  # of this key
 
     async def _run(self, key: Key, count: Callable[[], Awaitable[object]]) -> object:
@@ -65,9 +65,6 @@ class Counting:
             began = self._clock()
             value = await count()
         self._done[key] = (began, value)
-        self._done.move_to_end(key)
-        while len(self._done) > MOST:
-            self._done.popitem(last=False)
         return value
 
     def _ended(self, key: Key, task: asyncio.Task[object]) -> None:

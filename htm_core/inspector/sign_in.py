@@ -5,10 +5,10 @@ from __future__ import annotations
 import hmac
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ..base.last_used import LastUsed
 from ..client.problems import Problem
 from ..serve.access import Access
 from ..serve.http import Scope
@@ -51,7 +51,7 @@ class SignIns:
         self, access: Access, *, once: Identity | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._access, self._clock = access, clock
-        self._known: OrderedDict[str, SignedIn] = OrderedDict()
+        self._known = LastUsed[str, SignedIn](MOST)
         self._once = once
         self.link_key: str | None = None if once is None else new_secret()
 
@@ -93,7 +93,6 @@ class SignIns:
                 self.end(cookie)
                 return None
         signed_in.used = now
-        self._known.move_to_end(cookie)
         return signed_in
 
     def end(self, cookie: str | None) -> None:
@@ -104,6 +103,4 @@ class SignIns:
     def _begin(self, identity: Identity, secret: str | None) -> str:
         cookie, now = new_secret(), self._clock()
         self._known[cookie] = SignedIn(identity=identity, secret=secret, began=now, used=now)
-        while len(self._known) > MOST:
-            self._known.popitem(last=False)
         return cookie

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ..base.last_used import LastUsed
 from ..db.jobs import ClaimedJob
 
 BULK_EVERY = 4  # of so many claims one takes bulk work first, so that it goes on however much is being said
@@ -18,7 +18,7 @@ class Turns:
 
     _claims: int = 0
     _tenants: dict[bool, str] = field(default_factory=dict)
-    _owners: OrderedDict[str, str] = field(default_factory=OrderedDict)
+    _owners: LastUsed[str, str] = field(default_factory=lambda: LastUsed(TENANTS))
 
     def classes(self) -> tuple[bool, bool]:
         """In which order the next claim takes what somebody may wait for (False) and bulk work (True)."""
@@ -41,8 +41,5 @@ class Turns:
             visited = dict.fromkeys((job.tenant, job.owner) for job in claimed if job.bulk == bulk)
             for tenant, owner in visited:
                 self._owners[tenant] = owner
-                self._owners.move_to_end(tenant)
             if visited:
                 self._tenants[bulk] = list(dict.fromkeys(tenant for tenant, _ in visited))[-1]
-        while len(self._owners) > TENANTS:
-            self._owners.popitem(last=False)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
 from ..base.errors import HTMError, InvalidInput, NotFound
+from ..base.last_used import LastUsed
 from ..base.validation import check_characters
 
 T = TypeVar("T")
@@ -98,7 +98,7 @@ class Sources:
     def __init__(self) -> None:
         self._sources: dict[tuple[Owner, str], _Source] = {}
         self._fetchers: dict[tuple[Owner, str], tuple[Fetcher, _Source]] = {}  # by name
-        self._cached: OrderedDict[tuple[Owner, str, str], _Cached] = OrderedDict()  # by uri and question
+        self._cached = LastUsed[tuple[Owner, str, str], _Cached](MAX_CACHED)  # by uri and question
         self._lock = threading.Lock()
 
     def add(self, uri: str, fetch: Fetch, *, owner: Owner, timeout: float, cache: float) -> None:
@@ -143,9 +143,6 @@ class Sources:
         if source.cache and self._find(uri, owner) is source:
             with self._lock:
                 self._cached[key] = _Cached(source, time.monotonic() + source.cache, answer)
-                self._cached.move_to_end(key)
-                while len(self._cached) > MAX_CACHED:
-                    self._cached.popitem(last=False)
         return answer
 
     def _find(self, uri: str, owner: Owner) -> _Source | None:

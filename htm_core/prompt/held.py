@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Sized
 
 from ..base.errors import StorageError
 from ..base.fork import renewed_after_fork
+from ..base.last_used import LastUsed as LastUsed  # the adapters have it from here
 from ..base.time_limit import TimeLimit, limited
 from ..memory.memory import Memory
 from ..memory.process import ENDING, before_shutdown

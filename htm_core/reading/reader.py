@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TypeAlias
@@ -17,6 +16,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ..base.last_used import LastUsed
 from ..models.minilm.model import readable, session, tokenizer
 from ..models.minilm.weights import WORDS
 from ..models.stopping import native_parts
@@ -86,26 +86,6 @@ def shown(who: str, at: datetime | None, passage: str) -> str:
     return f"{who}, {at.day} {at:%B %Y}: {passage}" if at else f"{who}: {passage}"
 
 
-class Kept:
-    """The logits of the last pairs that were read, by digests of their texts: nothing that anybody said stays here."""
-
-    def __init__(self) -> None:
-        self._logits: OrderedDict[bytes, Floats] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
-        """The logits that are here."""
-        with self._lock:
-            return {key: self._logits[key] for key in keys if key in self._logits}
-
-    def put(self, logits: Mapping[bytes, Floats]) -> None:
-        """Keep these; the oldest beyond `KEPT` go."""
-        with self._lock:
-            self._logits.update(logits)
-            while len(self._logits) > KEPT:
-                self._logits.popitem(last=False)
-
-
 def digest(question: str, passage: str) -> bytes:
     """A key for a question and a passage."""
     return hashlib.blake2b(f"{len(question)} {question}{passage}".encode(errors="replace"), digest_size=16).digest()
@@ -125,15 +105,18 @@ class Reader:
     def __init__(self, directory: Path, *, threads: int | None = None, file: Path = FILE) -> None:
         self._pairs = Pairs(directory)
         self._session = session(file, directory, threads)
-        self._kept = Kept()
+        # The logits of what was read last, by digests of the texts: nothing that anybody said stays here.
+        self._kept, self._lock = LastUsed[bytes, Floats](KEPT), threading.Lock()
 
     def questions(self, question: str, passages: Sequence[str]) -> Floats:
         """The logits of a question with each passage, of shape (passages, OUTPUTS). What was read lately is not read again."""
         keys = [digest(question, passage) for passage in passages]
-        logits = self._kept.get(keys)
+        with self._lock:
+            logits = {key: kept for key in keys if (kept := self._kept.get(key)) is not None}
         unread = {key: passage for key, passage in zip(keys, passages, strict=True) if key not in logits}
         read = dict(zip(unread, self._read([self._pairs.of(question, each) for each in unread.values()]), strict=True))
-        self._kept.put(read)
+        with self._lock:
+            self._kept.update(read)
         logits |= read
         return np.array([logits[key] for key in keys], np.float32).reshape(-1, OUTPUTS)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from ..base.last_used import LastUsed
 from ..client.problems import Problem
 from ..db import tokens
 from ..db.database import Database
@@ -31,7 +31,7 @@ class Access:
         *, clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
         self._settings, self._database, self._executor, self._clock = settings, database, executor, clock
-        self._known: OrderedDict[bytes, tuple[float, Identity]] = OrderedDict()
+        self._known = LastUsed[bytes, tuple[float, Identity]](MOST_KNOWN)
         self._lookups = asyncio.Semaphore(LOOKUPS)
 
     async def identify(self, scope: Scope) -> Identity:
@@ -76,9 +76,6 @@ class Access:
         if token.expires_at is not None:
             until = min(until, self._clock() + token.expires_at.timestamp() - time.time())
         self._known[digest] = (until, identity)
-        self._known.move_to_end(digest)
-        while len(self._known) > MOST_KNOWN:
-            self._known.popitem(last=False)
         return identity
 
     def refuse_browsers(self, scope: Scope) -> None:
@@ -131,19 +128,16 @@ class RequestRate:
 
     def __init__(self, *, rate: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate, self._burst, self._clock = rate, burst, clock
-        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
+        self._buckets = LastUsed[str, _Bucket](MOST_KNOWN)
 
     def take(self, token: str) -> None:
         """Take one request; raises `Problem`, with the time until the next one."""
         if not self._rate:
             return
         now = self._clock()
-        bucket = self._buckets.setdefault(token, _Bucket(self._burst, now))
-        self._buckets.move_to_end(token)
+        bucket = self._buckets[token] = self._buckets.get(token) or _Bucket(self._burst, now)
         bucket.left = min(self._burst, bucket.left + (now - bucket.at) * self._rate)
         bucket.at = now
-        while len(self._buckets) > MOST_KNOWN:
-            self._buckets.popitem(last=False)
         if bucket.left < 1:
             wait = max(1, math.ceil((1 - bucket.left) / self._rate))
             raise Problem(

@@ -6,10 +6,11 @@ import hashlib
 import logging
 import secrets
 import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Collection, Mapping
 
 from ..base.errors import InvalidInput
+from ..base.last_used import LastUsed
 from ..base.limits import ATTACHED_PAGES, FILE_BYTES
 from ..base.types import Draft
 from ..text.redaction import values
@@ -30,25 +31,18 @@ class _Findings:
     def __init__(self) -> None:
         self._lock, self._key = threading.Lock(), secrets.token_bytes(32)
         # Each with its redactor, so that no other one can come to have its number.
-        self._found: OrderedDict[tuple[int, bytes], tuple[Redactor, Mapping[str, int]]] = OrderedDict()
+        self._found = LastUsed[tuple[int, bytes], tuple[Redactor, Mapping[str, int]]](KNOWN)
 
     def get(self, pdf: bytes, redactor: Redactor) -> Mapping[str, int] | None:
         """Return what was found; None where nobody has looked, or it is too long ago."""
-        place = self._place(pdf, redactor)
         with self._lock:
-            if place not in self._found:
-                return None
-            self._found.move_to_end(place)
-            return self._found[place][1]
+            known = self._found.get(self._place(pdf, redactor))
+        return known and known[1]
 
     def put(self, pdf: bytes, redactor: Redactor, counts: Mapping[str, int]) -> None:
         """Keep what was found in mind, and let go of what was not asked for the longest."""
-        place = self._place(pdf, redactor)
         with self._lock:
-            self._found[place] = redactor, counts
-            self._found.move_to_end(place)
-            while len(self._found) > KNOWN:
-                self._found.popitem(last=False)
+            self._found[self._place(pdf, redactor)] = redactor, counts
 
     def _place(self, pdf: bytes, redactor: Redactor) -> tuple[int, bytes]:
         return id(redactor), hashlib.blake2b(pdf, key=self._key, digest_size=32).digest()

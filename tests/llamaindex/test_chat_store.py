@@ -177,10 +177,8 @@ def test_messages_added_again_after_an_outcome_that_is_not_known_are_stored_once
     assert [mention.content for mention in memory.timeline(session="k")] == ["line 0", "line 1"] * 2
 
 
-def test_a_chat_store_keeps_track_of_a_bounded_number_of_sessions(
-    store: HTMChatStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("htm_llamaindex.chat_store.MAX_SESSIONS", 2)
+def test_a_chat_store_keeps_track_of_a_bounded_number_of_sessions(store: HTMChatStore) -> None:
+    store._turns.most = 2
     for key in ("a", "b", "a", "c"):
         asyncio.run(store.add_message(key, said("hello", "user")))
     assert list(store._turns) == ["a", "c"]

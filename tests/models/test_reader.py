@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from htm_core.base.last_used import LastUsed
 from htm_core.models.minilm import weights
 from htm_core.reading import reader
 from htm_core.reading.reader import OUTPUTS, Reader
@@ -58,17 +59,17 @@ def test_a_question_and_a_passage_that_divide_the_same_words_elsewhere_are_anoth
     assert reader.digest("Do I", "live here?") != reader.digest("Do I live", " here?")
 
 
-def test_only_the_last_pairs_are_kept_by_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "KEPT", 10)
-    kept = reader.Kept()
+def test_only_the_last_pairs_are_kept_by_any_number_of_threads(
+    counted: tuple[Reader, list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, kept = counted[0], LastUsed[bytes, reader.Floats](10)
+    monkeypatch.setattr(model, "_kept", kept)
+    monkeypatch.setattr(model, "_read", lambda pairs: np.zeros((len(pairs), OUTPUTS), np.float32))
 
     def work(worker: int) -> None:
         for number in range(200):
-            key = f"{worker} {number}".encode()
-            kept.put({key: np.zeros(OUTPUTS, np.float32)})
-            kept.get([key])
+            model.questions(QUESTION, [f"{worker} {number}", f"{worker} {number - 1}"])
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(4)))
-    keys = [f"{worker} {number}".encode() for worker in range(4) for number in range(200)]
-    assert len(kept.get(keys)) == 10
+    assert len(kept) == 10

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import threading
-from collections import OrderedDict
 from dataclasses import dataclass
 
 import psycopg
+
+from ...base.last_used import LastUsed
 
 HOME = "home"  # the name of the first cell, whose schema has the directory
 MOST_KNOWN = 100_000  # tenants, of which those asked for longest ago are forgotten
@@ -26,16 +27,13 @@ class TenantLocations:
     """The locations that this process knows. A newer version replaces an older one, never the other way."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, Location] = OrderedDict()
+        self._known = LastUsed[str, Location](MOST_KNOWN)
         self._lock = threading.Lock()
 
     def of(self, tenant: str) -> Location | None:
         """Where a tenant is; None when nobody has asked yet."""
         with self._lock:
-            location = self._known.get(tenant)
-            if location is not None:
-                self._known.move_to_end(tenant)
-            return location
+            return self._known.get(tenant)
 
     def learn(self, tenant: str, location: Location) -> bool:
         """Note where a tenant is; say whether that was news."""
@@ -44,9 +42,6 @@ class TenantLocations:
             if known is not None and known.version >= location.version:
                 return False
             self._known[tenant] = location
-            self._known.move_to_end(tenant)
-            while len(self._known) > MOST_KNOWN:
-                self._known.popitem(last=False)
             return True
 
     def forget(self, tenant: str) -> None:
