@@ -7,19 +7,22 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..base.errors import InvalidInput
 from ..base.types import Event
 from ..memory.memory import Memory
 from ..memory.process import shutdown, threads
-from ..serve.app import Application
-from ..serve.memories import Whose
 from ..serve.run import check_start, serve
 from ..serve.settings import Identity, ServerSettings
 from .options import CommonOptions
 from .rendering import stderr_console
+
+if TYPE_CHECKING:
+    from ..serve.app import Application
+    from ..serve.memories import Whose
 
 
 def run(
@@ -74,6 +77,11 @@ def application(
     common: CommonOptions, settings: ServerSettings, *, works: bool, ignore_unknown: bool = False
 ) -> Application:
     """The application for these options. What else is served beside it is mounted here: MCP, where its extra is installed."""
+    try:
+        from ..serve.app import Application
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        raise InvalidInput(f'htm serve needs {missing}: pip install "htm-memory[serve]"') from error
     process = common.settings(works=works)
 
     def open_memory(whose: Whose, on_event: Callable[[Event], None]) -> Memory:

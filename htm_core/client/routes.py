@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -16,6 +17,7 @@ from ..tags.tags import Tags
 
 TokenScope = Literal["read", "write", "admin"]
 Method = Literal["GET", "POST", "PUT", "DELETE"]
+_NAME = re.compile(r"\{(\w+)\}")  # of an argument in a path
 
 # What the part of a verb's name before the dot stands for.
 HANDLES: Mapping[str, type] = {"tags": Tags, "changes": Changes, "jobs": Jobs, "log": Log}
@@ -52,19 +54,13 @@ class Route:
         return self.method in ("POST", "PUT")
 
     @property
-    def segments(self) -> tuple[str, ...]:
-        """The path in parts."""
-        return tuple(self.path.strip("/").split("/"))
-
-    @property
     def path_names(self) -> tuple[str, ...]:
         """The names of the arguments that are in the path."""
-        return tuple(each[1:-1] for each in self.segments if each.startswith("{"))
+        return tuple(_NAME.findall(self.path))
 
     def address(self, values: Mapping[str, str]) -> str:
         """The path with these arguments in it."""
-        parts = [_segment(values[each[1:-1]]) if each.startswith("{") else each for each in self.segments]
-        return "/" + "/".join(parts)
+        return _NAME.sub(lambda name: _segment(values[name[1]]), self.path)
 
 
 def _segment(text: str) -> str:
@@ -155,37 +151,23 @@ class FoundRoute:
     methods: tuple[str, ...] = ()
 
 
+@cache
+def _patterns() -> Sequence[tuple[re.Pattern[str], Route]]:
+    return [(re.compile(_NAME.sub(r"(?P<\1>[^/]+)", route.path)), route) for route in ROUTES]
+
+
 def find(method: str, raw_path: bytes) -> FoundRoute:
     """The route of a request. `raw_path` is as it came: a slash that is written %2F belongs to an argument.
 
     Raises `ValueError` for a path that is no UTF-8.
     """
-    segments = raw_path.split(b"/")
     methods: list[str] = []
-    if segments[0] != b"" or len(segments) < 2:
-        return FoundRoute(None, {})
-    for route in ROUTES:
-        values = _values(route, segments[1:])
-        if values is None:
+    for pattern, route in _patterns():
+        match = pattern.fullmatch(raw_path.decode("latin-1"))
+        if match is None:
             continue
+        values = {name: unquote_to_bytes(text.encode("latin-1")).decode() for name, text in match.groupdict().items()}
         if route.method == method:
             return FoundRoute(route, values)
         methods.append(route.method)
     return FoundRoute(None, {}, tuple(dict.fromkeys(methods)))
-
-
-def _values(route: Route, segments: list[bytes]) -> dict[str, str] | None:
-    """The arguments in a path, if it is one of this route."""
-    parts = route.segments
-    if len(parts) != len(segments):
-        return None
-    values: dict[str, str] = {}
-    for part, segment in zip(parts, segments, strict=True):
-        if not part.startswith("{"):
-            if part.encode() != segment:
-                return None
-        elif not segment:
-            return None
-        else:
-            values[part[1:-1]] = unquote_to_bytes(segment).decode("utf-8")
-    return values

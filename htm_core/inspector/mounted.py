@@ -7,15 +7,15 @@ from pathlib import PurePosixPath
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
+from starlette.types import Message, Receive, Scope, Send
 
 from ..base.errors import HTMError
 from ..client.problems import TITLES, Problem, problem_of
 from ..serve.access import RequestRate
 from ..serve.app import Application, Mounted
-from ..serve.http import ClientGone, Message, Receive, Scope, Send
 from ..serve.settings import Identity
 from .counting import Counting
 from .entrance import Entrance, cookie_name
@@ -124,7 +124,7 @@ class Inspector:
         return made
 
     def _failed(self, request: Request, error: Exception) -> Response:
-        if isinstance(error, ClientGone):
+        if isinstance(error, ClientDisconnect):
             raise error
         says = "The server has failed. Its log has the number of this request, which the answer's header X-Request-ID names."
         return self._error(request, 500, says, title="Something went wrong")

@@ -8,10 +8,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from starlette.types import Scope
+
 from ..base.last_used import LastUsed
 from ..client.problems import Problem
 from ..serve.access import Access
-from ..serve.http import Scope
 from ..serve.settings import Identity
 
 IDLE = 12 * 3_600.0  # seconds without a request, after which somebody is signed out

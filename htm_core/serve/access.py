@@ -10,11 +10,13 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from starlette.types import Scope
+
 from ..base.last_used import LastUsed
 from ..client.problems import Problem
 from ..db import tokens
 from ..db.database import Database
-from .http import Scope, header
+from .http import header
 from .settings import Identity, ServerSettings, is_loopback
 
 LONGEST_SECRET = 200

@@ -8,11 +8,16 @@ import re
 import time
 import traceback
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Executor
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.routing import Router
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..base.errors import HTMError
 from ..client.problems import Problem, problem_of
@@ -23,13 +28,6 @@ from .access import Access, RequestRate, require
 from .events import Events
 from .http import (
     JSON,
-    Answer,
-    ASGIApp,
-    ClientGone,
-    Message,
-    Receive,
-    Scope,
-    Send,
     header,
     limited_receive,
     problem_answer,
@@ -96,23 +94,21 @@ class Application:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, as ASGI calls it."""
         if scope["type"] == "lifespan":
-            await self._live(receive, send)
+            await Router(lifespan=self._live)(scope, receive, send)
         elif scope["type"] == "http":
             await self._http(scope, receive, send)
         else:
             await send({"type": "websocket.close", "code": 1008})
 
-    async def _live(self, receive: Receive, send: Send) -> None:
+    @asynccontextmanager
+    async def _live(self, _: object) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            await receive()
             for mount in self._mounted:
                 if mount.lifespan is not None:
                     await stack.enter_async_context(mount.lifespan())
-            await send({"type": "lifespan.startup.complete"})
-            await receive()
+            yield
             self.drain()
             await self.memories.close()
-        await send({"type": "lifespan.shutdown.complete"})
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         supplied = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"x-request-id"), "")
@@ -135,8 +131,8 @@ class Application:
             except (Problem, HTMError) as error:
                 problem = error if isinstance(error, Problem) else problem_of(error)
                 if not status:
-                    await problem_answer(problem, request_id).send(sent)
-        except ClientGone:
+                    await problem_answer(problem, request_id)(scope, receive, sent)
+        except ClientDisconnect:
             status = status or 499
         except Exception as error:
             # The message of an error may quote content, so it is not logged.
@@ -144,7 +140,7 @@ class Application:
             _log.error("request %s failed: %s\n%s", request_id, type(error).__name__, where)
             if not status:
                 detail = "the server has failed; its log has the request's id"
-                await problem_answer(Problem("internal_error", detail), request_id).send(sent)
+                await problem_answer(Problem("internal_error", detail), request_id)(scope, receive, sent)
         finally:
             what = scope.get("htm.route", "-")
             who = scope.get("htm.identity")
@@ -155,7 +151,7 @@ class Application:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: bytes = scope["raw_path"]
         if scope["method"] in ("GET", "HEAD") and path in (b"/health", b"/ready", b"/openapi.json"):
-            await (await self._about(path, scope)).send(send)
+            await (await self._about(path, scope))(scope, receive, send)
             return
         if _is_below(path, "/.well-known"):  # a client that looks here for a way to sign in is told that there is none
             raise Problem("no_such_path", "expected a path of /openapi.json: tokens are made with htm tokens create")
@@ -172,8 +168,9 @@ class Application:
             scope["htm.route"] = "GET /v1/events"
             require(identity, "read")
             last_id, is_valid = header(scope, "last-event-id"), partial(self._is_valid, scope)
-            await self.events.serve(identity, last_id, receive, send, is_valid=is_valid)
+            await self.events.serve(identity, last_id, scope, receive, send, is_valid=is_valid)
         else:
+            # Not by Starlette's router: it would divide a key at a slash that is written %2F.
             match = self._verbs.route(scope)
             if match.route is not None:
                 scope["htm.route"] = f"{match.route.method} {match.route.path}"
@@ -184,7 +181,7 @@ class Application:
                 answer = await self._verbs.serve(match, identity, scope, receive)
             finally:
                 self._at_work -= 1
-            await answer.send(send)
+            await answer(scope, receive, send)
 
     async def _is_valid(self, scope: Scope) -> bool:
         """True if the token of a request that is still open has neither been revoked nor expired since."""
@@ -203,13 +200,13 @@ class Application:
         limited = limited_receive(receive, most=self.settings.max_body, timeout=self.settings.read_timeout)
         await mounted.app(below, limited, send)
 
-    async def _about(self, path: bytes, scope: Scope) -> Answer:
+    async def _about(self, path: bytes, scope: Scope) -> Response:
         scope["htm.route"] = path.decode()
         if path == b"/openapi.json":
-            return Answer(body=document(), headers={"content-type": JSON})
+            return Response(document(), media_type=JSON)
         if path == b"/ready":
             await self._check_ready()
-        return Answer(body=b'{"status": "ok"}', headers={"content-type": JSON})
+        return Response(b'{"status": "ok"}', media_type=JSON)
 
     async def _check_ready(self) -> None:
         """Raise `Problem` while the database gives no answer, its schema is another one, or the server is stopping."""

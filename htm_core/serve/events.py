@@ -10,9 +10,12 @@ from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 
+from starlette.requests import ClientDisconnect
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
 from ..base.types import Event
 from ..client.problems import Problem
-from .http import ClientGone, Receive, Send
 from .settings import Identity
 
 Owner = tuple[str, str | None]  # tenant and user
@@ -120,7 +123,8 @@ class Events:
             stream.close()
 
     async def serve(
-        self, identity: Identity, last_id: str | None, receive: Receive, send: Send, *, is_valid: Callable[[], Awaitable[bool]]
+        self, identity: Identity, last_id: str | None, scope: Scope, receive: Receive, send: Send, *,
+        is_valid: Callable[[], Awaitable[bool]],
     ) -> None:  # fmt: skip
         """Send the events of an identity until the client goes, its token is no longer valid, or the server stops."""
         owner, stream = (identity.tenant, identity.user), Stream(asyncio.get_running_loop())
@@ -136,19 +140,13 @@ class Events:
             self._streams[owner].add(stream)
             for id, event in self._missed(owner, last_id):
                 stream.add(id, event)
-        gone = asyncio.create_task(_gone(receive, stream))
+        answer = StreamingResponse(stream.parts(), headers={"x-accel-buffering": "no"}, media_type="text/event-stream")
         ended = asyncio.create_task(_ended(is_valid, stream))
         try:
-            headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
-            await send({"type": "http.response.start", "status": 200, "headers": headers})
-            async for part in stream.parts():
-                await send({"type": "http.response.body", "body": part, "more_body": True})
-            if not gone.done():
-                await send({"type": "http.response.body", "body": b""})
-        except ClientGone:
+            await answer(scope, receive, send)
+        except ClientDisconnect:
             pass
         finally:
-            gone.cancel()
             ended.cancel()
             with self._lock:
                 self._streams[owner].discard(stream)
@@ -162,12 +160,6 @@ class Events:
         kept = list(self._last.get(owner, ())) if last_id else []
         ids = [id for id, _ in kept]
         return kept[ids.index(last_id) + 1 :] if last_id in ids else []
-
-
-async def _gone(receive: Receive, stream: Stream) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    stream.close()
 
 
 async def _ended(is_valid: Callable[[], Awaitable[bool]], stream: Stream) -> None:

@@ -12,13 +12,16 @@ from datetime import datetime
 from typing import Any, TypeVar
 from uuid import UUID
 
+from starlette.responses import Response
+from starlette.types import Scope
+
 from ..base.errors import HTMError
 from ..base.types import Draft
 from ..client.problems import Problem
 from ..client.routes import Route
 from ..db.database import Database
 from . import idempotency
-from .http import Answer, Scope, header
+from .http import header
 from .idempotency import KeptAnswer, KeptRequest
 from .settings import Identity
 
@@ -40,7 +43,7 @@ class KeptAnswers:
     keep: float
     lease: float  # seconds that a request may take
 
-    async def once(self, request: KeptRequest, work: Callable[[], Awaitable[Answer]]) -> Answer:
+    async def once(self, request: KeptRequest, work: Callable[[], Awaitable[Response]]) -> Response:
         """The answer of the work, or the one that the same request had before; raises `Problem` when neither is to be had."""
         begun = await self._begun(request)
         if isinstance(begun, KeptAnswer):
@@ -78,15 +81,15 @@ class KeptAnswers:
             await asyncio.sleep(pause)
             pause = min(0.5, pause * 2)
 
-    async def _finish(self, request: KeptRequest, begun: datetime, answer: Answer) -> None:
-        if answer.status >= 500 or len(answer.body) > LARGEST_ANSWER:
+    async def _finish(self, request: KeptRequest, begun: datetime, answer: Response) -> None:
+        if answer.status_code >= 500 or len(answer.body) > LARGEST_ANSWER:
             await self._abandon(request, begun, None)
             return
-        headers = {name: value for name, value in answer.headers.items() if name.lower() in LASTING}
+        headers = {name: value for name, value in answer.headers.items() if name in LASTING}
         try:
             await self._run(
                 lambda: idempotency.finish(
-                    self.database(), request, begun, status=answer.status, headers=headers, body=answer.body
+                    self.database(), request, begun, status=answer.status_code, headers=headers, body=bytes(answer.body)
                 )
             )
         except HTMError as error:  # it was done, and the client gets its answer; only a repetition does it again
@@ -104,13 +107,13 @@ class KeptAnswers:
         return await asyncio.get_running_loop().run_in_executor(self.executor(), work)
 
 
-def _again(kept: KeptAnswer) -> Answer:
+def _again(kept: KeptAnswer) -> Response:
     if kept.body is None or kept.status is None:
         raise Problem(
             "answer_dropped", "this request was done before; its answer was dropped, since something of this user was forgotten or "
             "erased in the meantime"
         )  # fmt: skip
-    return Answer(status=kept.status, body=kept.body, headers={**kept.headers, "Idempotent-Replayed": "true"})
+    return Response(kept.body, kept.status, {**kept.headers, "Idempotent-Replayed": "true"})
 
 
 def kept_request(scope: Scope, route: Route, identity: Identity, body: bytes) -> KeptRequest | None:

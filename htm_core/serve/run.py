@@ -6,13 +6,15 @@ import asyncio
 import contextlib
 import signal
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.errors import InvalidInput
 from ..db import tokens
 from ..db.database import Database
-from .app import Application
 from .settings import ServerSettings
+
+if TYPE_CHECKING:
+    from .app import Application
 
 HEADERS_WITHIN = 15.0  # seconds from the beginning of a connection, or of its next request, until its headers are there
 

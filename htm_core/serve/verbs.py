@@ -8,6 +8,8 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote_to_bytes, urlencode
 
 from pydantic import ValidationError
+from starlette.responses import Response
+from starlette.types import Receive, Scope
 
 from ..base.errors import InvalidInput, NotFound
 from ..base.types import Conflict, Node
@@ -16,7 +18,7 @@ from ..client.problems import Problem, problem_of
 from ..client.routes import FoundRoute, Route, find
 from ..memory.memory import Memory
 from .access import require
-from .http import JSON, Answer, Receive, Scope, header, read_body
+from .http import JSON, header, read_body
 from .kept_answers import KeptAnswers, kept_request, with_ids
 from .memories import Memories, Whose
 from .settings import Identity, ServerSettings
@@ -49,7 +51,7 @@ class Verbs:
             raise Problem("no_such_path", f"expected a path of /openapi.json, got {raw.decode('latin-1')!r:.80}")
         return match
 
-    async def serve(self, match: FoundRoute, identity: Identity, scope: Scope, receive: Receive) -> Answer:
+    async def serve(self, match: FoundRoute, identity: Identity, scope: Scope, receive: Receive) -> Response:
         """Answer a request; raises `Problem` and `HTMError`."""
         route = match.route
         assert route is not None  # `route` has raised otherwise
@@ -63,7 +65,7 @@ class Verbs:
         if request is not None:
             arguments = with_ids(route, arguments, request)
 
-        async def work() -> Answer:
+        async def work() -> Response:
             async with self.memories.of(whose) as memory:
                 return await _answer(route, memory, arguments, scope, expected)
 
@@ -167,7 +169,7 @@ def _expected_version(route: Route, scope: Scope, arguments: Mapping[str, Any]) 
 
 async def _answer(
     route: Route, memory: Memory, arguments: dict[str, Any], scope: Scope, expected: int | str | None
-) -> Answer:
+) -> Response:
     if expected == "*":
         try:
             expected = (await memory.aio.get(arguments["key"])).version
@@ -183,11 +185,11 @@ async def _answer(
     if isinstance(value, Conflict):
         raise _conflict(value, by_header=expected is not None)
     if value is None:
-        return Answer(status=204)
-    headers = {"content-type": JSON} | _links(route, arguments, scope, value)
+        return Response(status_code=204)
+    headers = _links(route, arguments, scope, value)
     if route.is_key and isinstance(value, Node) and value.version is not None:
         headers["ETag"] = f'"{value.version}"'
-    return Answer(body=wire.write_answer(route, value), headers=headers)
+    return Response(wire.write_answer(route, value), headers=headers, media_type=JSON)
 
 
 async def _call(route: Route, memory: Memory, arguments: Mapping[str, Any]) -> Any:

@@ -48,6 +48,13 @@ def test_one_command_prints_a_link_that_signs_in_once(url: str | None, tenant: s
         assert process.wait(15) == 0
 
 
+def test_what_the_extra_brings_is_named_where_it_is_missing() -> None:
+    code = "import sys; sys.modules['starlette'] = None; sys.argv = ['htm', 'serve']; from htm_core.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert 'htm serve needs starlette: pip install "htm-memory[serve]"' in done.stderr
+
+
 def test_the_server_has_the_pages_where_they_are_asked_for(url: str | None, tenant: str) -> None:
     options = ("--ui", "--no-auth", "--tenant", tenant, *(() if url is None else ("--url", url)))
     with (

@@ -10,8 +10,10 @@ from typing import Any
 
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..http import JSON, Answer, ASGIApp, Message, Receive, Scope, Send
+from ..http import JSON
 from .messages import refusal
 from .server import MemoryFor, ReadsOnly, build_server
 from .tools import DEFAULT_BUDGET
@@ -93,7 +95,7 @@ class _Endpoint:
         refused = None if more else await refusal(bytes(body), broken=False)
         if refused is not None:
             content = refused.model_dump_json(by_alias=True).encode()
-            await Answer(status=413, body=content, headers={"content-type": JSON}).send(send)
+            await Response(content, 413, media_type=JSON)(scope, receive, send)
             return
 
         async def again() -> Message:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from starlette.types import Receive, Scope, Send
 
 from ...client.problems import Problem
 from ..app import Mounted
-from ..http import Receive, Scope, Send
 from ..memories import Memories, Whose
 from .http import streamable_http
 
@@ -34,6 +33,6 @@ def mounted(memories: Memories, *, ignore_unknown: bool = False) -> Mounted:
         identity = scope["htm.identity"]
         whose = Whose(tenant=identity.tenant, user=identity.user, robot=identity.robot or ROBOT, session=None)
         async with memories.of(whose) as memory:
-            await mcp.endpoint(cast("Any", {**scope, "htm.memory": memory}), receive, cast("Any", send))
+            await mcp.endpoint({**scope, "htm.memory": memory}, receive, send)
 
     return Mounted(path=PATH, app=endpoint, lifespan=mcp.run)
