@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 
@@ -16,22 +17,15 @@ class SupersedingTenants:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._some: set[str] = set()
-        self._none: dict[str, float] = {}
+        self._known: dict[str, tuple[bool, float]] = {}  # and until when that counts
 
     def known(self, tenant: str) -> bool | None:
         """True if a tenant has edges; None when that is to be asked."""
-        with self._lock:
-            if tenant in self._some:
-                return True
-            asked = self._none.get(tenant)
-            return False if asked is not None and time.monotonic() - asked < self.SECONDS else None
+        there, until = self._known.get(tenant, (None, 0.0))
+        return there if time.monotonic() < until else None
 
     def learn(self, tenant: str, *, there: bool) -> None:
         """Note whether a tenant has edges."""
         with self._lock:
-            if there:
-                self._some.add(tenant)
-                self._none.pop(tenant, None)
-            else:
-                self._none[tenant] = time.monotonic()
+            if not self.known(tenant):
+                self._known[tenant] = there, math.inf if there else time.monotonic() + self.SECONDS

@@ -7,13 +7,13 @@ import functools
 import math
 import os
 import threading
-import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ..base import time_limit
 from ..base.errors import HTMError, InvalidInput, ModelError
+from ..base.fork import renewed_after_fork
 from ..base.types import Embedder
 from . import ollama
 from .embedder_names import embedder_name
@@ -28,7 +28,6 @@ PROBE = "How many numbers has a vector?"
 
 _ALIASES = {"minilm": MINILM, "minilm:int8": MINILM_INT8, MINILM: MINILM, MINILM_INT8: MINILM_INT8}
 _resolving = threading.RLock()
-_all: weakref.WeakSet[CheckedEmbedder] = weakref.WeakSet()
 _kept_for_parent: list[Embedder | None] = []
 _Answer = TypeVar("_Answer")
 
@@ -68,7 +67,7 @@ class CheckedEmbedder:
         self._is_local = is_local
         self._embedder: Embedder | None = None
         self._loading, self._measuring = threading.RLock(), threading.Lock()
-        _all.add(self)
+        renewed_after_fork(self)
 
     def __repr__(self) -> str:
         return f"CheckedEmbedder({self.name!r})"
@@ -191,9 +190,9 @@ class CheckedEmbedder:
             "Fix the model, or name another one with embedder="
         )
 
-    def _renew(self) -> None:
-        # In a forked child. The threads of onnxruntime exist only in the parent; deleting the session here would wait for
-        # them, so the parent's embedder is kept, unused, and the child loads its own.
+    def renew(self) -> None:
+        """Load the model anew in a forked child: the threads of onnxruntime exist only in the parent."""
+        # Deleting the session here would wait for them.
         _kept_for_parent.append(self._embedder)
         self._embedder, self._loading, self._measuring = None, threading.RLock(), threading.Lock()
 
@@ -301,8 +300,6 @@ def _load_minilm(name: str) -> Embedder:
 def _after_fork() -> None:
     global _resolving
     _resolving = threading.RLock()
-    for embedder in _all:
-        embedder._renew()
 
 
 if hasattr(os, "register_at_fork"):
