@@ -34,7 +34,7 @@ from benchmarks.retrieval_systems import CachedEmbedder, CaseMemory
 from htm_core import shutdown
 from htm_core.base.limits import RESULTS
 from htm_core.db.connection import Reader
-from htm_core.recall import candidates, ranked_search
+from htm_core.recall import candidates, scoring
 from htm_core.recall.candidates import FoundCandidates
 from htm_core.recall.ranking import WEIGHTS
 from htm_core.recall.scoring import Candidates, Scored, ScoringQuery, best_candidates
@@ -163,7 +163,7 @@ def _asked(
         return choose(nodes, query, limit=limit)
 
     search, choose = candidates.find, best_candidates
-    with mock.patch.object(candidates, "find", find), mock.patch.object(ranked_search, "best_candidates", best):
+    with mock.patch.object(candidates, "find", find), mock.patch.object(scoring, "best_candidates", best):
         held.memory.recall(question, hold=False)
     nodes, scored = results[-1]
     return Asked(

@@ -1,25 +1,141 @@
-"""A query as the database takes it: its words, the speakers that it names, its embedding, and what they weigh by."""
+"""A query as the database takes it: the times and the speakers that it names, its words, its embedding, and what they weigh by."""
 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
+from uuid import UUID
 
-from ..base.errors import ModelError
+from ..base import time_limit
+from ..base.errors import HTMError, ModelError
+from ..base.identity import node_id
+from ..base.settings import Signals
+from ..base.storable import storable
+from ..base.types import AppliedTimeframe, Hit, Mode, TimeframeLike, Window
+from ..db import jobs
+from ..db.connection import Connection
+from ..db.errors import retry_transaction
 from ..engine.engine import Engine
 from ..text.passages import lexical_query
+from ..timeframes.parse import extract_filter
+from ..writing import nodes
 from . import query_signals
-from .fresh_vectors import make_fresh_vectors
 from .phrases import quoted_phrases
 from .search import RecallQuery
+from .topicless import names_only_a_time
 
 _log = logging.getLogger("htm.recall")
 
+# The times that a query names hold an answer if a hit from them has at least this relevance.
+ANSWERS = 0.1
+# In another month and on another weekday: "yesterday" is another day then, "in May" is not.
+ANOTHER_TIME = timedelta(days=40)
 # How much the vector's score counts beside the words'; measured in docs/why/reader.md.
 VECTOR_SHARE = 0.4
 # And of that, for a question that the embedder cannot read, to order what no word finds.
 LEAST_READABLE = 0.1
+NODES = 8  # the newest whose vectors a recall looks after; what is more has jobs, and is found by its words until then
+PASSAGES = 8
+LONGEST_WAIT = 2.0  # seconds for what another thread makes; after that its words have to do
+
+
+# -- the times that it names -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTimes:
+    """The text of a query to search for, and the times to search in.
+
+    `text` is searched for in the times of `applied`, in all where that is None; `elsewhere` in all times where they hold no answer.
+    `then` are the times that the query asks about, where they are over; `alone` says that it names nothing else, and they count
+    from now.
+    """
+
+    text: str
+    elsewhere: str
+    applied: AppliedTimeframe | None = None
+    then: tuple[Window, ...] = ()
+    alone: bool = False
+
+
+def times_of(engine: Engine, text: str, timeframe: TimeframeLike, *, mode: Mode) -> NamedTimes:
+    """The times of a query. "auto" takes out of the text a time that says when, and limits to it.
+
+    A time that counts from now, such as "yesterday", is another day in a memory that says so. So it is no word to search for where
+    "auto" searches all times, nor in a query that names nothing else.
+    """
+    auto = timeframe == "auto"
+    chosen = () if auto or timeframe is None else engine.time_windows(timeframe)
+    applied = (
+        AppliedTimeframe(windows=chosen, words=timeframe if isinstance(timeframe, str) else None) if chosen else None
+    )
+    if not (auto or mode == "hybrid"):
+        return NamedTimes(text, text, applied)
+    now, settings = engine.clock(), engine.settings
+    rest, windows, words = extract_filter(text, now=now, week_start=settings.week_start, timezone=engine.timezone)
+    if not windows:
+        return NamedTimes(text, text, applied)
+    then = windows if all(each.stop is not None and each.stop <= now for each in windows) else ()
+    from_now = _counts_from_now(engine, text, windows)
+    alone = from_now and bool(then) and names_only_a_time(engine, text)
+    if auto:
+        named = AppliedTimeframe(windows=windows, words=words)
+        return NamedTimes(rest, rest if from_now else text, named, then, alone)
+    return NamedTimes(rest if alone and applied is None else text, text, applied, then, alone)
+
+
+def moments(engine: Engine, text: str, signals: Signals) -> tuple[Window, ...]:
+    """The times that a text names, where they count."""
+    return _named_in(engine, text, now=engine.clock()) if signals.time else ()
+
+
+def speaking_of_another_day(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> frozenset[str]:
+    """The ids of hits that speak of another day than the one about which alone a question asks: of "yesterday", long ago."""
+    return frozenset(
+        hit.node.id
+        for hit in hits
+        if hit.mention is not None
+        and not any(_has(each, hit.mention.at) for each in query.then)
+        and (named := _named_in(engine, hit.passage, now=hit.mention.at))
+        and not any(_overlap(one, other) for one in named for other in query.then)
+    )
+
+
+def held_during(windows: Sequence[Window], start: datetime, stop: datetime | None) -> bool:
+    """True if what held between two moments, the second None for still, held at any of these times."""
+    return any(_overlap(each, Window(start=start, stop=stop)) for each in windows)
+
+
+def _named_in(engine: Engine, text: str, *, now: datetime) -> tuple[Window, ...]:
+    return query_signals.times_in(text, now=now, week_start=engine.settings.week_start, timezone=engine.timezone)
+
+
+def _counts_from_now(engine: Engine, text: str, windows: Sequence[Window]) -> bool:
+    """True if the time in a text depends on the day, as that of "yesterday" does: in a memory it is another. May is a name."""
+    earlier = engine.clock() - ANOTHER_TIME
+    _, others, _ = extract_filter(text, now=earlier, week_start=engine.settings.week_start, timezone=engine.timezone)
+    return [_in_its_year(each) for each in others] != [_in_its_year(each) for each in windows]
+
+
+def _in_its_year(window: Window) -> str:
+    return f"{window.start:%m-%d}" if window.start else ""
+
+
+def _has(window: Window, moment: datetime) -> bool:
+    return (window.start is None or window.start <= moment) and (window.stop is None or moment < window.stop)
+
+
+def _overlap(one: Window, other: Window) -> bool:
+    return (one.stop is None or other.start is None or other.start < one.stop) and (
+        other.stop is None or one.start is None or one.start < other.stop
+    )
+
+
+# -- its words, speakers and embedding ---------------------------------------------------------------------------------
 
 
 def complete(engine: Engine, query: RecallQuery, *, speakers: Mapping[str, str] | None = None) -> RecallQuery:
@@ -29,13 +145,13 @@ def complete(engine: Engine, query: RecallQuery, *, speakers: Mapping[str, str] 
     have seen. They decide what is embedded, and the search itself tells them. What this process has just written gets its vector
     now. Raises `ModelError` for mode="vector" without an embedding.
     """
-    forms = name_forms(query)
+    forms = query_signals.name_forms(query.text) if query.signal_weights.speaker else {}
     if speakers is None:
-        seen = engine.database.known_speakers
-        speakers = query_signals.named(forms, seen.guess(engine.tenant, query.filters.owners, forms))
+        known = engine.database.known_speakers.guess(engine.tenant, query.filters.owners, forms)
+        speakers = query_signals.named(forms, known) if known else {}
     query = replace(
         query,
-        forms=tuple(forms),
+        forms=forms,
         speakers=tuple(speakers),
         words=None if query.mode == "vector" else lexical_query(" ".join((query.text, *query.added))),
         phrases=quoted_phrases(query.text),
@@ -50,18 +166,14 @@ def complete(engine: Engine, query: RecallQuery, *, speakers: Mapping[str, str] 
         embedding=embedding,
         degraded=degraded,
         vector_share=VECTOR_SHARE * max(LEAST_READABLE, engine.embedder.readable(query.text)),
-        ranker=_ranker(query, embedding),
+        # It has learned nothing else than to compare meaning and words, and the sum of their parts.
+        ranker=0.0 if embedding is None or query.words is None else query.signal_weights.ranker,
     )
 
 
 def without_embedding(query: RecallQuery, why: str) -> RecallQuery:
     """The query for a search by words alone."""
     return replace(query, embedding=None, ranker=0.0, degraded=_words_alone(why))
-
-
-def name_forms(query: RecallQuery) -> dict[str, str]:
-    """The words of a query that may name a speaker, each as it is written."""
-    return query_signals.name_forms(query.text) if query.signal_weights.speaker else {}
 
 
 def _words_alone(why: str) -> str:
@@ -83,6 +195,75 @@ def _embed(engine: Engine, query: RecallQuery, *, written: Sequence[str]) -> tup
         return None, f"Only words were searched, since the embedder {query.model} failed: {error}"
 
 
-def _ranker(query: RecallQuery, embedding: Sequence[float] | None) -> float:
-    """The weight of the ranker; 0 where it has learned nothing: it compares meaning and words, and the sum of their parts."""
-    return 0.0 if embedding is None or query.words is None else query.signal_weights.ranker
+# -- vectors of what was just written ----------------------------------------------------------------------------------
+
+
+def make_fresh_vectors(engine: Engine, query: RecallQuery) -> None:
+    """Make the vectors that are still missing of the newest memories of this process, where they are few.
+
+    Where this process has nothing pending that the query may see, this is one look into memory. Else it is one call of the
+    embedder, a read and a transaction. What another thread is at work on is waited for: many recalls at once would all embed the
+    same texts. The query's own text is left out: a question that was just said is no answer to itself. What fails here is left
+    to the worker.
+    """
+    model, owners = engine.embedder.name, query.filters.owners
+    fresh = engine.fresh_nodes.visible(engine.tenant, owners, model=model, limit=NODES + 1)
+    if not fresh:
+        return
+    asked = storable(query.query)  # as an adapter has stored it
+    ids = [node.id for node in fresh if node.id != node_id(node.owner, asked)][:NODES]
+    if not ids:
+        return
+    ends = time.monotonic() + time_limit.for_model(LONGEST_WAIT)
+    others = _make_unclaimed(engine, ids, everybody=query.of_everybody)
+    if others and engine.fresh_nodes.wait(engine.tenant, others, seconds=max(0.0, ends - time.monotonic())):
+        _make_unclaimed(engine, others, everybody=query.of_everybody)  # nearly always they have theirs by now
+
+
+def _make_unclaimed(engine: Engine, ids: list[UUID], *, everybody: bool) -> list[UUID]:
+    """Make the vectors of those nodes that nobody is at work on, and give the others."""
+    mine = engine.fresh_nodes.claim(engine.tenant, ids)
+    if mine:
+        try:
+            engine.fresh_nodes.done(engine.tenant, _make_vectors(engine, mine, everybody=everybody))
+        except ModelError:
+            engine.fresh_nodes.done(engine.tenant, mine)  # a text that the model cannot take would fail each recall
+        except HTMError as error:
+            _log.warning("the vectors of new memories are left to the worker: %s", error)
+        finally:
+            engine.fresh_nodes.let_go((engine.tenant, id) for id in mine)
+    return [id for id in ids if id not in mine]
+
+
+def _make_vectors(engine: Engine, ids: list[UUID], *, everybody: bool) -> set[UUID]:
+    """Make up to `PASSAGES` vectors of these nodes, and give the nodes that have all of theirs."""
+    model = engine.embedder.name
+    read = partial(engine.read, everybody=everybody, primary=True)
+    missing = jobs.missing_texts(read, ids, model=model, limit=PASSAGES)
+    if not missing:
+        return set(ids)
+    ids = [text.id for text in missing]
+    vectors = dict(zip(ids, engine.embedder.documents([text.body for text in missing]), strict=True))
+    made = {text.node_id for text in missing} - jobs.nodes_left(missing, vectors)
+    retry_transaction(lambda: _store(engine, vectors, sorted(made), everybody=everybody))
+    return made
+
+
+def _store(
+    engine: Engine,
+    vectors: Mapping[UUID, Sequence[float]],
+    complete: Sequence[UUID],
+    *,
+    everybody: bool,
+) -> None:
+    model = engine.embedder.name
+
+    def store(connection: Connection) -> None:
+        """Have it all stored with the beginning of the transaction."""
+        nodes.insert_vectors(connection, vectors, model=model)
+        jobs.finish_embedding(connection, complete, model=model)
+        if engine.settings.supersession is not None:
+            jobs.enqueue(connection, complete, kind="supersede")
+
+    with engine.transaction(everybody=everybody, first=store, alone=True):
+        pass

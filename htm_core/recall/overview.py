@@ -13,14 +13,13 @@ from ..base.types import Hit, Mention, ProfileLine, Recall, Window
 from ..change.extract import Spoken, by_worth
 from ..db.database import Connection
 from ..engine.engine import Engine
-from ..engine.local_times import local_hits
 from ..reading import readers
 from ..reading.questions import FIRST, only_asks
 from ..text.memory_replies import is_memory_reply
 from ..writing import mentions, nodes
-from .current import in_time
+from .hits import in_time, local_hits
 from .search import Filters, RecallQuery
-from .supersession import edges_around, present_first
+from .supersession import present_values_first
 from .topicless import LONGEST
 
 # A conversation ends where nothing is said for so long, also within a session.
@@ -127,8 +126,7 @@ def as_hits(
         )
         for place, each in enumerate(turns)
     ]  # fmt: skip
-    zone = engine.timezone
-    in_their_time = in_time(local_hits(hits, zone), at=engine.clock(), zone=zone, settings=engine.settings)
+    in_their_time = in_time(engine, local_hits(hits, engine.timezone), at=engine.clock())
     marked = {hit.node.id: hit for hit in in_their_time}
     return [replace(marked[hit.node.id], score=hit.score, signals={}) for hit in hits]
 
@@ -138,8 +136,7 @@ def without_superseded(engine: Engine, question: str, hits: Sequence[Hit]) -> li
     query = RecallQuery(
         query=question, text=question, filters=Filters(owners=engine.owners), model=engine.embedder.name
     )
-    recall = Recall(query=question, hits=tuple(hits))
-    recall = present_first(query, recall, edges_around(engine, query, recall))
+    recall = present_values_first(engine, query, Recall(query=question, hits=tuple(hits)))
     superseded = {hit.node.id for hit in recall if hit.superseded_by is not None}
     return [hit for hit in hits if hit.node.id not in superseded]
 

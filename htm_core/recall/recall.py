@@ -1,6 +1,6 @@
 """Recall, from top to bottom: a query is checked, searched for, and what was found goes through one stage after another.
 
-`searches.py` has the searches and the stages after each of them; `STAGES` below are those of what all of them found.
+`searches.py` has the searches, `hits.py` the stages; `STAGES` below are those of what all searches found.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 from uuid import UUID
 
 from pydantic import ValidationError
@@ -21,21 +21,15 @@ from ..base.settings import Signals
 from ..base.trust import check_sources, check_trust
 from ..base.types import Hit, Mention, Mode, Recall, Scope, Source, TimeframeLike
 from ..engine.engine import Engine
-from ..engine.local_times import local_hits, local_mentions
 from ..reading.logits import READ
 from ..text.tags import normalize_all
 from ..writing import nodes
-from .asked import asked_in, ends_of
-from .named_times import moments, times_of
-from .reading import read, reads
-from .reranking import reranked
+from .asked import LONG, asked_in, ends_of
+from .complete_query import moments, times_of
+from .hits import Stage, in_stages, local_hits, local_mentions, on_hits, ordered_by_a_model
 from .search import Filters, RecallQuery, preceding
 from .searches import SMALLEST_POOL, search
-from .stages import Stage, in_stages, on_hits
-from .supersession import edges_around, present_first
-
-if TYPE_CHECKING:
-    from ..models.rerankers import CheckedReranker
+from .supersession import present_values_first
 
 SMALLEST_VECTOR_POOL = 20  # candidates of mode="vector", where they are the answer; several may be passages of one node
 NO_SIGNALS = Signals(**dict.fromkeys(Signals.model_fields, 0.0))
@@ -66,27 +60,28 @@ def prepare(
 ) -> RecallQuery:
     """Check what `Memory.recall` was given; raises `InvalidInput`, and nothing is searched or embedded then."""
     text = validation.check_query(query)
-    query = ends_of(query)
     validation.check_choice(mode, get_args(Mode), what="mode")
-    # Words alone are searched for as they are given.
-    asked = None if mode == "text" else asked_in(query)
-    text = text if asked is None else validation.check_query(asked.parts[0])
+    asked = None
+    if len(query) >= LONG:
+        query = ends_of(query)
+        if mode != "text" and (asked := asked_in(query)):  # words alone are searched for as they are given
+            text = validation.check_query(asked.parts[0])
     if scope is not None:
         validation.check_choice(scope, get_args(Scope), what="scope")
     if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 0):
         raise InvalidInput(f"expected budget to be a whole number of tokens, 0 or more, got {budget!r}")
-    weights = _signal_weights(_with_weights(engine.settings.signals, signals), mode)
+    weights = _signal_weights(engine.settings.signals, signals, mode)
     named = times_of(engine, text, timeframe, mode=mode)
     session, owners = _searched(engine, scope=scope, session=session)
-    conditions = compile_where(where)
+    conditions = None if where is None else compile_where(where)
     filters = Filters(
         owners=owners,
-        robots=validation.check_robots(robot),
+        robots=None if robot is None else validation.check_robots(robot),
         session=session,
         windows=named.applied.windows if named.applied is not None else (),
         tags=None if tags is None else normalize_all(tags) or None,
-        equal=conditions.equalities,
-        metadata=conditions.beyond_equalities,
+        equal=None if conditions is None else conditions.equalities,
+        metadata=None if conditions is None else conditions.beyond_equalities,
         as_of=None if as_of is None else validation.check_time(as_of, what="as_of"),
         valid_at=None if valid_at is None else validation.check_time(valid_at, what="valid_at"),
         sources=None if sources is None else check_sources(sources),
@@ -111,7 +106,8 @@ def prepare(
         timeframe=named.applied,
         model=engine.embedder.name,
         asked=asked,
-        reader=bool(engine.reader if reader is None else reader),
+        # Not for the nearest neighbours or the words alone.
+        reader=mode == "hybrid" and bool(engine.reader if reader is None else reader),
     )
     if named.applied is None or timeframe != "auto":
         return prepared
@@ -125,31 +121,24 @@ def prepare(
     return replace(prepared, at_any_time=at_any_time)
 
 
-def _with_weights(signals: Signals, weights: Mapping[str, float] | None) -> Signals:
-    """The weights of a process with those of one recall; raises `InvalidInput`."""
-    if not weights:
-        return signals
-    if not isinstance(weights, Mapping):
-        raise InvalidInput(f"expected signals to be weights by name, such as {{'context': 0}}, got {weights!r:.80}")
-    try:
-        return Signals(**{**signals.model_dump(exclude_unset=True), **weights})
-    except (ValidationError, TypeError) as error:
-        names = ", ".join(Signals.model_fields)
-        raise InvalidInput(
-            f"expected signals to be weights by name, numbers from 0 to 1 (session, speaker, time, prior: to 10) for "
-            f"{names}, got {dict(weights)!r:.120}"
-        ) from error
-
-
-def _signal_weights(signals: Signals, mode: Mode) -> Signals:
-    """Return the weights of what counts beside the vector and the words.
+def _signal_weights(signals: Signals, weights: Mapping[str, float] | None, mode: Mode) -> Signals:
+    """The weights of what counts beside the vector and the words, with those of one recall; raises `InvalidInput`.
 
     mode="vector" gives the nearest neighbours, in the order of their nearness: there, only signals count whose weights were given.
     """
+    if weights:
+        if not isinstance(weights, Mapping):
+            raise InvalidInput(f"expected signals to be weights by name, such as {{'context': 0}}, got {weights!r:.80}")
+        try:
+            signals = Signals(**{**signals.model_dump(exclude_unset=True), **weights})
+        except (ValidationError, TypeError) as error:
+            names = ", ".join(Signals.model_fields)
+            raise InvalidInput(
+                f"expected signals to be weights by name, numbers from 0 to 1 (session, speaker, time, prior: to 10) for "
+                f"{names}, got {dict(weights)!r:.120}"
+            ) from error
     if mode != "vector":
         return signals
-    if not signals.model_fields_set:
-        return NO_SIGNALS
     return NO_SIGNALS.model_copy(update={name: getattr(signals, name) for name in signals.model_fields_set})
 
 
@@ -160,7 +149,10 @@ def answer(engine: Engine, query: RecallQuery) -> Recall:
     `degraded` says so. When the times that the query names hold no answer, all times are searched, and `timeframe` says so. An
     expander or a reranker that fails is left out, and `fallback` says so.
     """
-    query, recall = search(engine, query, at_least=_read(engine, query))
+    read = READ if query.reader else 0  # a model puts more hits in order than are asked for
+    if engine.reranker is not None and query.with_plugs:
+        read = engine.settings.reranker_candidates
+    query, recall = search(engine, query, at_least=read)
     recall = in_stages(engine, query, recall, STAGES)
     if query.hold and recall.hits:
         engine.hold(recall.hits)
@@ -173,28 +165,6 @@ def answer(engine: Engine, query: RecallQuery) -> Recall:
         sql_ms=recall.timings.sql,
     )
     return replace(recall, hits=tuple(local_hits(recall.hits, engine.timezone)))
-
-
-def _read(engine: Engine, query: RecallQuery) -> int:
-    """Return the number of hits that a model puts in order."""
-    if _reranker(engine, query) is not None:
-        return engine.settings.reranker_candidates
-    return READ if reads(query) else 0
-
-
-def _reranker(engine: Engine, query: RecallQuery) -> CheckedReranker | None:
-    return engine.reranker if query.with_plugs else None
-
-
-def _by_the_reader(engine: Engine, query: RecallQuery, recall: Recall) -> Recall:
-    reranker = _reranker(engine, query)
-    if reranker is None:
-        return read(engine, query, recall)
-    return reranked(reranker, recall, question=query.question, seconds=engine.settings.reranker_timeout)
-
-
-def _present_values_first(engine: Engine, query: RecallQuery, recall: Recall) -> Recall:
-    return present_first(query, recall, edges_around(engine, query, recall))
 
 
 def _within_limit(_: Engine, query: RecallQuery, hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -270,8 +240,8 @@ def _within_budget(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> S
 
 # What happens to what the searches have found together, in order.
 STAGES: Mapping[str, Stage] = {
-    "reader": _by_the_reader,
-    "present values first": _present_values_first,
+    "reader": ordered_by_a_model,
+    "present values first": present_values_first,
     "limit": on_hits(_within_limit),
     "users": on_hits(_with_users),
     "budget": on_hits(_within_budget),

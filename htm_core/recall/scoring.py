@@ -162,6 +162,12 @@ def best_candidates(candidates: Candidates, query: ScoringQuery, *, limit: int) 
     ]
 
 
+def without_direction(candidates: Candidates) -> frozenset[str]:
+    """The ids of nodes whose vector an embedder made of zeros: what still waits for its vector has a score in its place."""
+    undirected = np.isnan(candidates.cosines) & (candidates.vector_scores == 0) & (candidates.text_scores > 0)
+    return frozenset(str(candidates.nodes[place]) for place in undirected.nonzero()[0])
+
+
 def nearness(cosine: float) -> float:
     """Return a cosine as a score from 0 to 1: 1 from 0.8 on."""
     return min(1.0, max(0.0, cosine) / FULL_COSINE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -23,7 +23,7 @@ from .asked import AskedParts
 from .spelling import RIGHT, Doubtful
 
 
-def texts(values: Sequence[str] | None) -> str | None:
+def texts(values: Iterable[str] | None) -> str | None:
     """Texts as PostgreSQL writes a list of them, for a parameter of which the statement says that it is text[].
 
     psycopg looks at each element of a list, and takes ten times as long.
@@ -76,8 +76,8 @@ class RecallQuery:
     the times that the text names, `speakers` the speakers, `phrases` what it quotes. `timeframe` are the times that it is
     limited to; `at_any_time` is the same query without them, for when they hold no answer. `words` is what the lexical arm
     searches for, `embedding` what the vector arm compares with; an arm without its part does not run. Each arm brings `pool`
-    candidates, and the vector's score counts for `vector_share` beside the words'. `forms` are the words that may be names.
-    So much of what the ranker says is added to the score as `ranker` says. `doubtful` are words that memories may
+    candidates, and the vector's score counts for `vector_share` beside the words'. `forms` are the words that may be names, each
+    as it is written. So much of what the ranker says is added to the score as `ranker` says. `doubtful` are words that memories may
     spell otherwise, `added` those that are searched for beside the text. `asked` is what a long query asks, where `text` is the
     first of its parts; None where the text is all of it. `then` are the times that it asks about, where they are over;
     `asks_a_time_alone` says that it names nothing else, and that they count from now, as "yesterday" does. `corrections` has
@@ -103,7 +103,7 @@ class RecallQuery:
     timeframe: AppliedTimeframe | None = None
     at_any_time: RecallQuery | None = None
     speakers: Sequence[str] = ()
-    forms: Sequence[str] = ()
+    forms: Mapping[str, str] = field(default_factory=dict)
     ranker: float = 0.0
     words: str | None = None
     phrases: Sequence[str] = ()

@@ -2,37 +2,45 @@
 
 A recall searches for its text, for the other parts of a long query and for what an expander asks beside it, in the times that it
 names or, where these hold no answer, in all. For each text the database is searched once, and again for the reasons in `AGAIN`.
+A memory that several of these find stands where it is worth most.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from ..base import validation
-from ..base.errors import DimensionMismatch
+from ..base.errors import DimensionMismatch, ModelError
 from ..base.limits import RESULTS
-from ..base.types import Hit, Recall, Timings
+from ..base.types import Hit, Match, Recall, Timings
+from ..db.connection import Reader
 from ..engine.engine import Engine
-from ..reading.relevance import CERTAIN
-from ..text.memory_replies import is_memory_reply
+from ..reading.relevance import CERTAIN, relevance
 from . import query_signals, spelling
-from .complete_query import complete, name_forms, without_embedding
-from .current import in_time
-from .echoes import answers_first
-from .expansion import best_of, expand, total
-from .merged import as_one
-from .named_times import ANSWERS, moments, speaking_of_another_day
-from .near_duplicates import copies
-from .search import RecallQuery
-from .stages import Stage, in_stages, on_hits
+from . import search as statements
+from .complete_query import ANSWERS, complete, moments, without_embedding
+from .hits import (
+    Stage,
+    answers_first,
+    as_one,
+    copies_among,
+    copies_last,
+    in_stages,
+    in_time,
+    left_out,
+    on_hits,
+    without_what_nobody_asked_for,
+)
+from .search import HitFields, RecallQuery, SeenBeside
 
 if TYPE_CHECKING:
-    from .ranked_search import SearchResult
+    from ..models.expanders import CheckedExpander
 
 _log = logging.getLogger("htm.recall")
 
@@ -41,6 +49,12 @@ PASTED_SHARE = 4  # one of so many hits, at most, is about what is pasted beside
 MORE = 4  # times as many hits are searched for when copies fill up a limit
 # Where the times that a query names hold no answer, hits from others are preferred if the best is so many times as relevant.
 MUCH_MORE_RELEVANT = 3
+# What a hit of another question is worth beside one of the question itself.
+OTHERS_SHARE = 0.8
+# The parts that a score can have. Diversity and echo come after the search.
+NO_PARTS = dict.fromkeys((
+    "vector", "words", "context", "session", "speaker", "time", "prior", "ranker", "diversity", "echo",
+), 0.0)  # fmt: skip
 
 
 # -- in which times ----------------------------------------------------------------------------------------------------
@@ -51,19 +65,18 @@ def search(engine: Engine, query: RecallQuery, *, at_least: int) -> tuple[Recall
 
     It is the one for all times where those that the query names hold no answer; `timeframe` says so then.
     """
-    expander = (
-        engine.expander if query.with_plugs and query.mode != "text" else None
-    )  # other questions have other words
-    expansion = expand(expander, query.question, seconds=engine.settings.expander_timeout)
-    recall = _search_for_all(engine, query, expansion.questions, at_least=at_least)
+    more = Expansion()
+    if engine.expander is not None and query.with_plugs and query.mode != "text":  # other questions have other words
+        more = expand(engine.expander, query.question, seconds=engine.settings.expander_timeout)
+    recall = _search_for_all(engine, query, more.questions, at_least=at_least)
     if query.at_any_time is not None and _best_relevance(recall) < ANSWERS:
-        outside = _search_for_all(engine, query.at_any_time, expansion.questions, at_least=at_least)
+        outside = _search_for_all(engine, query.at_any_time, more.questions, at_least=at_least)
         timings = total([recall.timings, outside.timings])
         if _best_relevance(outside) > MUCH_MORE_RELEVANT * _best_relevance(recall):
             query, recall = query.at_any_time, outside
         recall = replace(recall, timings=timings)
-    timings = replace(recall.timings, expander=expansion.milliseconds)
-    return query, replace(recall, fallback=expansion.fallback, timings=timings)
+    timings = replace(recall.timings, expander=more.milliseconds)
+    return query, replace(recall, fallback=more.fallback, timings=timings)
 
 
 def _best_relevance(hits: Sequence[Hit]) -> float:
@@ -71,6 +84,28 @@ def _best_relevance(hits: Sequence[Hit]) -> float:
 
 
 # -- for which texts ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """Further questions to search for, how many milliseconds they took, and why the expander was left out, if it was."""
+
+    questions: Sequence[str] = ()
+    milliseconds: float = 0.0
+    fallback: str | None = None
+
+
+def expand(expander: CheckedExpander, question: str, *, seconds: float) -> Expansion:
+    """Ask an expander; without its answer the question is searched for as it is."""
+    began = time.perf_counter()
+    questions: Sequence[str] = ()
+    fallback = None
+    try:
+        questions = expander.questions(question, seconds=seconds)
+    except ModelError as error:
+        _log.warning("recall without the expander: %s", type(error).__name__)
+        fallback = f"Only the question itself was searched for: {error}"
+    return Expansion(questions, (time.perf_counter() - began) * 1e3, fallback)
 
 
 def _search_for_all(engine: Engine, query: RecallQuery, questions: Sequence[str], *, at_least: int) -> Recall:
@@ -91,11 +126,39 @@ def _search_for_all(engine: Engine, query: RecallQuery, questions: Sequence[str]
     parts = [] if asked is None else [find(validation.check_query(part)) for part in asked.parts[1:]]
     if asked is not None and not asked.surely:
         parts.append(find(validation.check_query(asked.beside)))
-    recall = best_of([_search_for_one(engine, query), *parts], [find(text) for text in questions], limit=limit)
+    recall = _search_for_one(engine, query)
+    if parts or questions:
+        recall = best_of([recall, *parts], [find(text) for text in questions], limit=limit)
     if asked is None:
         return recall
     recall = replace(recall, searched=asked.parts)
     return _with_gist(recall, find(validation.check_query(asked.beside)), shown=shown) if asked.surely else recall
+
+
+def best_of(recalls: Sequence[Recall], others: Sequence[Recall], *, limit: int) -> Recall:
+    """Merge the recalls of several searches into one: each memory once, from the search in which it is worth most.
+
+    `recalls` are of the question itself, or of its parts, of which the first one's recall is kept in everything else; `others` are
+    of other questions for it. Worth is relevance, which compares between questions, and score together; what
+    another question found counts a little less, since it may be beside the point. A hit gets the score of its place, as if one
+    search had found them all. Measured in docs/why/questions.md.
+    """
+    everything = [*recalls, *others]
+    best: dict[str, tuple[float, Hit]] = {}
+    for number, recall in enumerate(everything):
+        share = 1.0 if number < len(recalls) else OTHERS_SHARE
+        for hit in recall:
+            worth = share * (hit.relevance + hit.score)
+            if hit.node.id not in best or worth > best[hit.node.id][0]:
+                best[hit.node.id] = worth, hit
+    hits = [hit for _, hit in sorted(best.values(), key=lambda pair: -pair[0])][:limit]
+    scores = sorted((hit.score for hit in hits), reverse=True)
+    placed = tuple(
+        replace(hit, score=score, signals={**hit.signals, "expander": score - hit.score})
+        for hit, score in zip(hits, scores, strict=True)
+    )
+    degraded = next((recall.degraded for recall in everything if recall.degraded), None)
+    return replace(recalls[0], hits=placed, degraded=degraded, timings=total([recall.timings for recall in everything]))
 
 
 def _with_gist(recall: Recall, gist: Recall, *, shown: int) -> Recall:
@@ -116,7 +179,32 @@ def _scored(hit: Hit, score: float) -> Hit:
     return replace(hit, score=score, signals={**hit.signals, "pasted": score - hit.score})
 
 
+def total(timings: Sequence[Timings]) -> Timings:
+    """The sum of times."""
+    return Timings(
+        embedding=sum(each.embedding for each in timings),
+        sql=sum(each.sql for each in timings),
+        expander=sum(each.expander for each in timings),
+        reranker=sum(each.reranker for each in timings),
+    )
+
+
 # -- once more ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The hits of a search, and which of the query's forms are names of speakers; None where it has none.
+
+    `similar_words` has the query's doubtful words that no memory has, each with what memories have instead and how often.
+    `without_direction` are the ids of nodes whose vector an embedder made of zeros: only words find them.
+    """
+
+    hits: list[Hit]
+    known_speakers: Sequence[str] | None
+    similar_words: Mapping[str, spelling.Similar] = field(default_factory=dict)
+    without_direction: frozenset[str] = frozenset()
+    beside: SeenBeside | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +217,7 @@ class _Searched:
 
     query: RecallQuery
     wanted: int
-    result: SearchResult | None = None
+    result: SearchResult = field(default_factory=lambda: SearchResult([], None))
     hits: Sequence[Hit] = ()
     mismatch: DimensionMismatch | None = None
 
@@ -139,12 +227,12 @@ def _search_for_one(engine: Engine, query: RecallQuery) -> Recall:
     began = time.perf_counter()
     if engine.settings.spelling and query.mode != "vector":
         query = replace(query, doubtful=spelling.doubtful(query.text, language=_language(engine)))
-    wanted, spent, asked = query.limit, list[Timings](), complete(engine, query)
+    wanted, asked, embedding, sql = query.limit, complete(engine, query), 0.0, 0.0
     while True:
         completed = time.perf_counter()
         searched = _search(engine, asked, wanted=wanted)
         ended = time.perf_counter()
-        spent.append(Timings(embedding=(completed - began) * 1e3, sql=(ended - completed) * 1e3))
+        embedding, sql = embedding + (completed - began) * 1e3, sql + (ended - completed) * 1e3
         again = next(filter(None, (reason(engine, searched) for reason in AGAIN)), None)
         if again is None:
             break
@@ -153,20 +241,17 @@ def _search_for_one(engine: Engine, query: RecallQuery) -> Recall:
     if asked.mode == "text" and (meant := _meant(engine, searched)):  # finds the words that were given, and says others
         corrections = meant.corrections
     recall = Recall(
-        query=query.query, hits=tuple(searched.hits), timeframe=query.timeframe, timings=total(spent),
-        corrections=corrections,
+        query=query.query, hits=tuple(searched.hits), timeframe=query.timeframe,
+        timings=Timings(embedding=embedding, sql=sql), corrections=corrections,
     )  # fmt: skip
     recall = in_stages(engine, replace(asked, limit=wanted), recall, STAGES)
-    return replace(recall, degraded=asked.degraded or _found_by_words_alone(asked, recall.hits, searched))
+    return replace(recall, degraded=asked.degraded or _found_by_words_alone(asked, recall.hits, searched.result))
 
 
 def _search(engine: Engine, query: RecallQuery, *, wanted: int) -> _Searched:
     """One search of the database by a complete query. Raises `DimensionMismatch` where words alone would find nothing, either."""
-    from .ranked_search import ranked_search  # brings numpy, which nobody needs who never recalls
-
-    read = partial(engine.read, everybody=query.of_everybody)
     try:
-        result = ranked_search(read, query)
+        result = ranked_search(partial(engine.read, everybody=query.of_everybody), query)
     except DimensionMismatch as error:
         if query.words is None or query.embedding is None or not engine.model_changed():
             raise
@@ -188,7 +273,10 @@ def _by_words_alone(_: Engine, searched: _Searched) -> RecallQuery | None:
 
 def _as_meant(engine: Engine, searched: _Searched) -> RecallQuery | None:
     """No memory has a word of the query, and it is known how it was probably meant. mode="text" only says it."""
-    query, meant = searched.query, None if searched.query.mode == "text" else _meant(engine, searched)
+    query = searched.query
+    if query.mode == "text" or not searched.result.similar_words:
+        return None
+    meant = _meant(engine, searched)
     if meant is None:
         return None
     asked = replace(
@@ -204,10 +292,8 @@ def _as_meant(engine: Engine, searched: _Searched) -> RecallQuery | None:
 
 
 def _meant(engine: Engine, searched: _Searched) -> spelling.Mended | None:
-    similar = searched.result.similar_words if searched.result else {}
-    if not similar:
-        return None
-    return spelling.mended(searched.query.text, similar, asked=searched.query.doubtful, language=_language(engine))
+    query, similar = searched.query, searched.result.similar_words
+    return spelling.mended(query.text, similar, asked=query.doubtful, language=_language(engine)) if similar else None
 
 
 def _language(engine: Engine) -> str:
@@ -217,23 +303,22 @@ def _language(engine: Engine) -> str:
 
 def _with_its_speakers(engine: Engine, searched: _Searched) -> RecallQuery | None:
     """Other words of the query are names of speakers than was guessed, such as when a name is heard for the first time."""
-    query, known = searched.query, searched.result.known_speakers if searched.result else None
+    query, known = searched.query, searched.result.known_speakers
     if known is None:
         return None
-    forms = name_forms(query)
-    named = query_signals.named(forms, known)
+    named = query_signals.named(query.forms, known)
     if set(named) == set(query.speakers):
         return None
-    engine.database.known_speakers.learn(engine.tenant, query.filters.owners, forms, known)
+    engine.database.known_speakers.learn(engine.tenant, query.filters.owners, query.forms, known)
     return complete(engine, replace(query, limit=searched.wanted), speakers=named)
 
 
 def _for_more_hits(engine: Engine, searched: _Searched) -> RecallQuery | None:
     """Hits that yield their place, such as copies, fill up the limit, and there are more."""
     query, hits = searched.query, searched.hits
-    if searched.result is None or len(searched.result.hits) < query.limit or query.limit >= RESULTS:
+    if len(searched.result.hits) < query.limit or query.limit >= RESULTS:
         return None
-    yielding = sum(original is not None for original in _copy_of(query, hits)) + len(_left_out(engine, query, hits))
+    yielding = sum(original is not None for original in copies_among(query, hits)) + len(left_out(engine, query, hits))
     if len(hits) - yielding >= searched.wanted:
         return None
     return replace(query, limit=min(RESULTS, MORE * query.limit))
@@ -248,43 +333,95 @@ AGAIN: Sequence[Callable[[Engine, _Searched], RecallQuery | None]] = (
 )
 
 
+# -- one search --------------------------------------------------------------------------------------------------------
+
+
+def ranked_search(read: Reader, query: RecallQuery) -> SearchResult:
+    """The best nodes for a query, best first, with what each signal added to their scores.
+
+    Nearest neighbours alone take one message to the server, anything else two. Raises `DimensionMismatch` when the embedding is of
+    another model than the tenant's vectors.
+    """
+    # These bring numpy, which nobody needs who never recalls.
+    from .candidates import find
+    from .scoring import ScoringQuery, best_candidates, without_direction
+
+    if query.asks_for_neighbours_alone:
+        return _neighbours(read, query)
+    result = find(read, query)
+    asked = ScoringQuery(
+        by_meaning=query.embedding is not None,
+        by_words=query.words is not None,
+        signals=query.signal_weights,
+        speaker=query.speakers[0] if len(query.speakers) == 1 else None,
+        moments=query.moments,
+        ranker=query.ranker,
+        min_score=query.min_score,
+        words_alone=query.mode == "text",
+    )
+    nodes = result.candidates
+    scored = best_candidates(nodes, asked, limit=query.limit)
+    fields = statements.hit_fields(
+        read, query, [nodes.nodes[each.place] for each in scored], [nodes.passages[each.place] for each in scored]
+    )
+    hits = []
+    for row in fields:
+        score = scored[row.place]
+        ranks = nodes.vector_ranks[score.place], nodes.text_ranks[score.place]
+        cosine = float(nodes.cosines[score.place])
+        match = Match(
+            cosine=None if math.isnan(cosine) else cosine,
+            word_coverage=max(0.0, float(nodes.text_scores[score.place])),
+            matched_words=score.matched,
+            query_words=nodes.query_words,
+            passage_length=row.passage_length,
+        )
+        vector_rank, text_rank = (None if math.isnan(rank) else int(rank) for rank in ranks)
+        hits.append(_hit(query, row, score.score, score.parts, match, vector_rank=vector_rank, text_rank=text_rank))
+    return SearchResult(hits, result.known_speakers, result.similar_words, without_direction(nodes), result.beside)
+
+
+def _neighbours(read: Reader, query: RecallQuery) -> SearchResult:
+    """Nearest neighbours, which score by their nearness alone."""
+    from .scoring import nearness
+
+    hits = []
+    neighbours, beside = statements.nearest(read, query)
+    for neighbour in neighbours:
+        score = nearness(neighbour.cosine)
+        match = Match(cosine=neighbour.cosine, passage_length=neighbour.fields.passage_length)
+        hits.append(_hit(query, neighbour.fields, score, {"vector": score}, match, vector_rank=neighbour.rank))
+    return SearchResult(hits, None, beside=beside)
+
+
+def _hit(
+    query: RecallQuery,
+    fields: HitFields,
+    score: float,
+    parts: Mapping[str, float],
+    match: Match,
+    *,
+    vector_rank: int | None,
+    text_rank: int | None = None,
+) -> Hit:
+    return Hit(
+        node=fields.node,
+        score=score,
+        relevance=relevance(match),
+        vector_rank=vector_rank,
+        text_rank=text_rank,
+        passage=fields.passage,
+        match=match,
+        mentions=fields.mentions,
+        signals={**NO_PARTS, **parts} if query.explain else {},
+    )
+
+
 # -- after a search ----------------------------------------------------------------------------------------------------
 
 
-def _copies_last(_: Engine, query: RecallQuery, hits: Sequence[Hit]) -> Sequence[Hit]:
-    """The hits with those that repeat a better one further down, by the weight of diversity."""
-    copy_of, lowered, weight = _copy_of(query, hits), list(hits), query.signal_weights.diversity
-    if all(original is None for original in copy_of):
-        return hits
-    for place, original in enumerate(copy_of):
-        if original is not None:
-            hit, loss = hits[place], weight * hits[place].score
-            lowered[place] = replace(hit, score=hit.score - loss, signals={**hit.signals, "diversity": -loss})
-    return sorted(lowered, key=lambda hit: -hit.score)  # hits of equal score stay in their order
-
-
-def _copy_of(query: RecallQuery, hits: Sequence[Hit]) -> Sequence[int | None]:
-    """For each hit the place of the better one that it repeats: the same words of two people are two memories."""
-    if not query.signal_weights.diversity:
-        return ()
-    voices = [hit.mentions[0].name if hit.mentions else None for hit in hits]
-    return copies([hit.passage for hit in hits], voices=voices)
-
-
-def _without_what_nobody_asked_for(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> Sequence[Hit]:
-    """The hits without replies of memory's own tools, and without what speaks of another day than the question."""
-    left_out = _left_out(engine, query, hits)
-    return [hit for hit in hits if hit.node.id not in left_out] if left_out else hits
-
-
-def _left_out(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> frozenset[str]:
-    replies = frozenset(hit.node.id for hit in hits if hit.mention and is_memory_reply(hit.content, hit.mention.role))
-    return replies | speaking_of_another_day(engine, query, hits)
-
-
 def _what_holds_first(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> Sequence[Hit]:
-    at = query.filters.valid_at or query.filters.as_of or engine.clock()
-    return in_time(hits, at=at, zone=engine.timezone, settings=engine.settings)
+    return in_time(engine, hits, at=query.filters.valid_at or query.filters.as_of or engine.clock())
 
 
 def _within_limit(_: Engine, query: RecallQuery, hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -293,34 +430,31 @@ def _within_limit(_: Engine, query: RecallQuery, hits: Sequence[Hit]) -> Sequenc
 
 # What happens to the hits of one search, in order.
 STAGES: Mapping[str, Stage] = {
-    "copies last": on_hits(_copies_last),
-    "replies of memory and other days out": on_hits(_without_what_nobody_asked_for),
+    "copies last": on_hits(copies_last),
+    "replies of memory and other days out": on_hits(without_what_nobody_asked_for),
     "answers before questions": on_hits(answers_first),
     "what has ended or is old lower": on_hits(_what_holds_first),
     "limit of the search": on_hits(_within_limit),
 }
 
 
-def _found_by_words_alone(query: RecallQuery, hits: Sequence[Hit], searched: _Searched) -> str | None:
+def _found_by_words_alone(query: RecallQuery, hits: Sequence[Hit], result: SearchResult) -> str | None:
     """Say how many hits could not be compared by meaning, in a sentence; None when all could.
 
     The query itself, which was perhaps just said, needs no vector to be found.
     """
-    if query.embedding is None or searched.result is None:
+    if query.embedding is None:
         return None
-    without_direction: Collection[str] = searched.result.without_direction
     alone = [hit for hit in hits if hit.match.cosine is None and hit.vector_rank is None and hit.content != query.query]
-    zeros = sum(hit.node.id in without_direction for hit in alone)
-    sentences = (
-        _by_their_words(len(alone) - zeros, "its vector is not made yet", "their vectors are not made yet"),
-        _by_their_words(zeros, "the embedder answered it with zeros", "the embedder answered them with zeros"),
+    zeros = sum(hit.node.id in result.without_direction for hit in alone)
+    counted = (
+        (len(alone) - zeros, "its vector is not made yet", "their vectors are not made yet"),
+        (zeros, "the embedder answered it with zeros", "the embedder answered them with zeros"),
     )
-    return " ".join(filter(None, sentences)) or None
+    return " ".join(_by_their_words(count, one, several) for count, one, several in counted if count) or None
 
 
-def _by_their_words(count: int, why: str, why_all: str) -> str | None:
-    if not count:
-        return None
+def _by_their_words(count: int, why: str, why_all: str) -> str:
     if count == 1:
         return f"1 memory was found by its words alone: {why}"
     return f"{count} memories were found by their words alone: {why_all}"

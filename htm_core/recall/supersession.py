@@ -1,13 +1,13 @@
 """Present values first: of two hits the one that was superseded yields its place to the one that superseded it.
 
-Two steps of recall after its search. The first reads the edges among the hits and what is joined to them, in one statement, and
-only where the tenant has any; docs/why/supersession.md says what that costs.
+A stage of recall after its searches. It reads the edges among the hits and what is joined to them, in one statement, and only
+where the tenant has any; docs/why/supersession.md says what that costs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from uuid import UUID
@@ -16,58 +16,51 @@ from ..base.types import Hit, Node, Recall, Supersession, Window
 from ..change import supersession
 from ..engine.engine import Engine
 from ..writing import nodes
-from .moved_hits import moved
-from .named_times import ANSWERS, held_during
+from .complete_query import ANSWERS, held_during
+from .hits import moved
 from .search import RecallQuery
 
 FORMERLY = 5  # former values that a hit shows
 COMPARED_HITS = 100  # the best hits that edges are looked for
 
 
-@dataclass(frozen=True, slots=True)
-class Edges:
-    """Supersessions around the hits of a recall, the latest first, and the newer sayings that are no hit themselves."""
+def present_values_first(engine: Engine, query: RecallQuery, recall: Recall) -> Recall:
+    """A recall in which what was superseded stands below what superseded it, and each says so of the other.
 
-    edges: Sequence[Supersession] = ()
-    brought: Mapping[str, Node] = field(default_factory=dict)
-
-
-def edges_around(engine: Engine, query: RecallQuery, recall: Recall) -> Edges:
-    """The edges around the hits of a recall, in one short look where there are none; without a look where the tenant has none.
-
-    Where only the older one was found, the newer one is read too, unless the query has filters on who said something, when,
-    where or with which tags, or finds words alone: these the newer one may not satisfy. In a recall of what was known
-    or held at a time, an edge holds from when its newer saying was said.
+    Where a query asks about a time that is over, what held at its end stands first. Nothing is left out but for what no longer
+    fits the limit. Where something held in the times that a recall names, it does not say that nothing is from them.
     """
+    edges: Sequence[Supersession] = ()
     threshold = engine.settings.supersession
-    if threshold is None or not recall.hits or engine.database.superseding.known(engine.tenant) is False:
-        return Edges()
+    if threshold is not None and recall.hits and engine.database.superseding.known(engine.tenant) is not False:
+        edges, known = _edges_around(engine, query, recall, threshold=threshold)
+        if edges:
+            hits = reordered(recall.hits, edges, known, former=_shows_former(query), then=query.then)
+            recall = replace(recall, hits=tuple(hits))
+    applied = recall.timeframe
+    if applied is not None and applied.outside and _held_then(recall.hits, edges, applied.windows):
+        return replace(recall, timeframe=replace(applied, outside=False))
+    return recall
+
+
+def _edges_around(
+    engine: Engine, query: RecallQuery, recall: Recall, *, threshold: float
+) -> tuple[Sequence[Supersession], Mapping[str, Node]]:
+    """The edges around the hits of a recall, the latest first, and the newer sayings that are no hit themselves.
+
+    It is one short look where there are none. Where only the older one was found, the newer one is read too, unless the query has
+    filters on who said something, when, where or with which tags, or finds words alone: these the newer one may not satisfy. In a
+    recall of what was known or held at a time, an edge holds from when its newer saying was said.
+    """
     moment = min(filter(None, (query.filters.as_of, query.filters.valid_at)), default=None)
     ids = [UUID(hit.node.id) for hit in recall.hits[:COMPARED_HITS]]
-
     read = partial(engine.read, everybody=query.of_everybody)
     edges = supersession.around(read, ids, owners=query.filters.owners, threshold=threshold, moment=moment)
     alone = query.mode == "text" or _is_filtered(query)
     wanted = set[UUID]() if alone else {UUID(each.newer.node_id or "") for each in edges} - set(ids)
     owners = engine.owners if query.filters.owners is None else query.filters.owners
     known = nodes.read(read, sorted(wanted), owners=owners) if wanted else {}
-    return Edges(edges, {str(id): node for id, node in known.items()})
-
-
-def present_first(query: RecallQuery, recall: Recall, known: Edges) -> Recall:
-    """A recall in which what was superseded stands below what superseded it, and each says so of the other.
-
-    Where a query asks about a time that is over, what held at its end stands first. Nothing is left out but for what no longer
-    fits the limit. Where something held in the times that a recall names, it does not say that nothing is from them.
-    """
-    edges = known.edges
-    if edges:
-        hits = reordered(recall.hits, edges, known.brought, former=_shows_former(query), then=query.then)
-        recall = replace(recall, hits=tuple(hits))
-    applied = recall.timeframe
-    if applied is not None and applied.outside and _held_then(recall.hits, edges, applied.windows):
-        return replace(recall, timeframe=replace(applied, outside=False))
-    return recall
+    return edges, {str(id): node for id, node in known.items()}
 
 
 def reordered(

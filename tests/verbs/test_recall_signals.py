@@ -10,7 +10,7 @@ import pytest
 from htm_core import InvalidInput, Memory, Mode, Settings, Signals
 from htm_core.db.known_speakers import NAMES, READERS, KnownSpeakers
 from htm_core.recall import search
-from htm_core.recall.ranked_search import ranked_search
+from htm_core.recall.searches import ranked_search
 from tests.conftest import SETTINGS, Make
 from tests.stand_ins import HashEmbedder
 

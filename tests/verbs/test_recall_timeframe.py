@@ -9,7 +9,7 @@ import pytest
 
 from htm_core import Memory, Window
 from htm_core.models.minilm.model import MiniLM
-from htm_core.recall import ranked_search, search
+from htm_core.recall import search, searches
 from tests.conftest import Make
 
 NOW = datetime(2026, 11, 18, 14, 30, tzinfo=UTC)  # a Wednesday
@@ -120,19 +120,19 @@ def test_an_explicit_timeframe_is_strict_and_said(diary: Memory) -> None:
 
 
 def test_all_times_are_searched_only_when_the_named_ones_hold_no_answer(diary: Memory) -> None:
-    searches = []
+    asked = []
 
-    def counted(read: search.Reader, query: search.RecallQuery) -> ranked_search.SearchResult:
-        searches.append(query)
+    def counted(read: search.Reader, query: search.RecallQuery) -> searches.SearchResult:
+        asked.append(query)
         return whole_search(read, query)
 
-    whole_search = ranked_search.ranked_search
+    whole_search = searches.ranked_search
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranked_search, "ranked_search", counted)
+        patch.setattr(searches, "ranked_search", counted)
         diary.recall("Who called yesterday?", timeframe="auto", limit=3, hold=False)
-        assert len(searches) == 1
+        assert len(asked) == 1
         found = diary.recall("Which novel did Ruth recommend yesterday?", timeframe="auto", limit=3, hold=False)
-        assert len(searches) == 3
+        assert len(asked) == 3
     assert found.timeframe is not None
     assert found.timeframe.note == "Nothing from \u201cyesterday\u201d answers this; these memories are from all times."
     again = diary.recall("Which novel did Ruth recommend?", limit=3, hold=False)

@@ -15,7 +15,7 @@ from psycopg import sql
 from htm_core import InvalidInput, Memory, ModelError, NotFound, Settings
 from htm_core.change import tidying as steps
 from htm_core.jobs.tidying import TidyHandler, queue_due
-from htm_core.recall import merged
+from htm_core.recall import hits
 from tests.conftest import SETTINGS, Make
 
 OFF = Settings(**SETTINGS.model_dump(by_alias=True) | {"worker": "off"})
@@ -596,7 +596,7 @@ def test_where_nothing_is_merged_recall_asks_once_a_minute_at_most(
 ) -> None:
     ann.remember(CLARA[0], role="user")
     ann.recall("Where does Clara work?")
-    monkeypatch.setattr(merged.tidying, "merged_among", lambda *_: pytest.fail("nothing is merged"))
+    monkeypatch.setattr(hits.tidying, "merged_among", lambda *_: pytest.fail("nothing is merged"))
     assert len(ann.recall("Where does Clara work?")) == 1
 
 
