@@ -12,7 +12,7 @@ import re
 import zlib
 
 from htm_core.models.minilm import weights
-from htm_core.recall.english_words import FILE
+from htm_core.recall.spelling import FILE
 
 
 def main() -> None:

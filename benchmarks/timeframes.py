@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchmarks.retrieval_sets import TURN, Case, Question, locomo
 from htm_core import Memory, Recall, shutdown
-from htm_core.timeframes.parse import extract
+from htm_core.timeframes.questions import extract
 
 LIMIT = 8
 

@@ -1,4 +1,4 @@
-"""Fit the weights of the ranker (htm_core/recall/ranking.py), and print what they are worth on chats that it has not seen.
+"""Fit the weights of the ranker (htm_core/recall/scoring.py), and print what they are worth on chats that it has not seen.
 
     python -m benchmarks.train_ranker --longmemeval PATH [--locomo PATH] [--cache FILE]
 
@@ -36,8 +36,7 @@ from htm_core.base.limits import RESULTS
 from htm_core.db.connection import Reader
 from htm_core.recall import candidates, scoring
 from htm_core.recall.candidates import FoundCandidates
-from htm_core.recall.ranking import WEIGHTS
-from htm_core.recall.scoring import Candidates, Scored, ScoringQuery, best_candidates
+from htm_core.recall.scoring import WEIGHTS, Candidates, Scored, ScoringQuery, best_candidates
 from htm_core.recall.search import RecallQuery
 
 COLUMNS = ("score", *WEIGHTS)

@@ -1,7 +1,7 @@
 """The reader beside recall as it is, on the same candidates: `python -m benchmarks.reader.measure FOLDER`.
 
-The first hits of each question are read by FOLDER/NAME.onnx, and ordered as `htm_core.reading.logits` does. Everything printed is
-of authors and sets that the reader was not trained on. `--fit` prints the constants of `htm_core.reading.logits` that are best on
+The first hits of each question are read by FOLDER/NAME.onnx, and ordered as `htm_core.reading.relevance` does. Everything printed is
+of authors and sets that the reader was not trained on. `--fit` prints the constants of `htm_core.reading.relevance` that are best on
 `FITTED_ON`, which the reader has not seen either; what is printed of these two sets is then no longer of unseen ones. Intervals are
 of 95 %, by question.
 """
@@ -29,9 +29,8 @@ from benchmarks.retrieval_measures import auc, interval
 from benchmarks.supersession.worlds import HERE as SUPERSESSION
 from htm_core.change.facts import KINDS as PROFILE
 from htm_core.models.minilm.weights import obtain
-from htm_core.reading import logits as reading
+from htm_core.reading import relevance as reading
 from htm_core.reading.reader import FILE, KINDS, REPLACES, STATES, Reader
-from htm_core.reading.relevance import CERTAIN
 
 FITTED_ON = ("dialogues-unseen", "near-unseen")
 WEIGHTS = (0.0, 4.0, 8.0, 12.0, 16.0, 20.0, 30.0, 50.0)
@@ -149,7 +148,7 @@ def relevances(row: Row) -> list[float]:
     """The relevance of the hits that are read."""
     hits = row["hits"][: len(row["logits"])]
     return [
-        reading.relevance(float(logit), hit["cosine"])
+        reading.relevance_as_read(float(logit), hit["cosine"])
         for logit, hit in zip(row["logits"][:, STATES], hits, strict=True)
     ]
 
@@ -256,8 +255,8 @@ def report(name: str, rows: Sequence[Row]) -> None:
         print(f"| {kind or 'all'}, {len(some)} | {' | '.join(cells)} |")
         if kind in ("present", "constant"):
             print(f"| {kind}, the newest first | | {percent([first_answers(row, newest(row)) for row in some])} |")
-    sure = sum(best_of(row) >= CERTAIN for row in answered)
-    print(f"| a hit of relevance {CERTAIN:g} | {sure} of {len(answered)} answered |")
+    sure = sum(best_of(row) >= reading.CERTAIN for row in answered)
+    print(f"| a hit of relevance {reading.CERTAIN:g} | {sure} of {len(answered)} answered |")
     for kind in UNANSWERED:
         others = [row for row in rows if row["kind"] == kind]
         if others and answered:
@@ -268,7 +267,7 @@ def report(name: str, rows: Sequence[Row]) -> None:
             }
             areas = {how: auc([of(row) for row in answered], [of(row) for row in others]) for how, of in best.items()}
             text = ", ".join(f"{how} {area:.3f}" for how, area in areas.items())
-            doubted = sum(best_of(row) < CERTAIN for row in others)
+            doubted = sum(best_of(row) < reading.CERTAIN for row in others)
             print(
                 f"| AUC against {kind} ({len(others)}), of which none has a hit of that relevance {doubted} | {text} |"
             )

@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Sequence
 from uuid import UUID
 
+from .folding import normal_form
 from .limits import NAME_LENGTH
-from .storable import normal_form
 
 # The prefix of the users of sessions without a known user.
 ANONYMOUS = "htm:session:"

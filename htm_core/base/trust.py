@@ -1,38 +1,16 @@
-"""Where a memory came from, and how far to trust it."""
+"""Whose word a memory is; and the sources and the levels of trust that a caller may name."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import get_args
 
 from .errors import InvalidInput
 from .types import Source
+from .types.memories import source_of
 
 SOURCES: tuple[Source, ...] = get_args(Source)
-# The level of each source; docs/change.md says why in this order.
-TRUST: Mapping[Source | None, int] = {
-    "user": 4,
-    None: 4,  # the program itself, which nobody else wrote
-    "assistant": 3,
-    "import": 2,
-    "file": 2,
-    "tool": 1,
-    "web": 0,
-}
 MOST_TRUSTED = 4
-_ROLES: tuple[Source, ...] = ("user", "assistant", "tool")
-
-
-def source_of(source: Source | None, role: str | None) -> Source | None:
-    """Where something came from: the source that was given, else its role; None is the program itself."""
-    if source is not None:
-        return source
-    return next((each for each in _ROLES if each == role), None)
-
-
-def trust_of(trust: int | None, source: Source | None) -> int:
-    """The trust level that was given, else that of the source."""
-    return TRUST[source] if trust is None else trust
 
 
 def is_trusted_speaker(source: Source | None, role: str | None) -> bool:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from .errors import Advice, InvalidInput
 from .filters.json_values import plain
-from .folding import has_words
+from .folding import has_words, legible, normal_form
 from .identity import looks_like_id
 from .limits import (
     DIMENSIONS,
@@ -24,7 +24,6 @@ from .limits import (
     RESULTS,
     ROBOTS_PER_QUERY,
 )
-from .storable import legible, normal_form
 from .trust import check_source
 from .types import Attachment, Draft, Metadata, Role
 

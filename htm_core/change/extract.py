@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..base.folding import fold, words
-from ..reading.questions import only_asks
 from ..text.excerpts import excerpt
 from ..text.fence import one_line
+from ..text.questions import only_asks
 
 FEWEST = 6  # messages with something to say: a shorter conversation is its own summary
 LONGEST = 200  # characters of a line

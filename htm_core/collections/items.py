@@ -11,10 +11,11 @@ from typing import Any
 from ..base import validation
 from ..base.errors import InvalidInput
 from ..base.filters.json_values import json_bytes, plain, plain_text
+from ..base.folding import lexical_text
 from ..base.identity import document_id
 from ..base.limits import CALL_BYTES, ITEM_ID_LENGTH, NAMESPACE_BYTES, VALUE_BYTES, VALUE_VALUES
 from ..base.types import CollectionItem
-from ..text.passages import lexical_text, split
+from ..text.passages import split
 from .store import Document, DocumentPassage
 
 # A half holds magnitudes from 6e-8 to 65,504, and three digits from 6e-5 on. Only the direction counts for a cosine.

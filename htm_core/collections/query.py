@@ -9,9 +9,9 @@ from typing import Any, get_args
 from ..base import validation
 from ..base.errors import InvalidInput
 from ..base.filters.filters import compile_where
+from ..base.folding import lexical_query
 from ..base.limits import RANKED
 from ..base.types import FilterTarget, Mode
-from ..text.passages import lexical_query
 from .items import check_vector
 from .store import DocumentFilters, Page
 

@@ -12,8 +12,8 @@ from uuid import UUID
 from psycopg.types.multirange import TimestamptzMultirange
 from psycopg.types.range import TimestamptzRange
 
-from ..base.trust import source_of, trust_of
 from ..base.types import DEFAULT_IMPORTANCE, Mention, Node, Source, Window
+from ..base.types.memories import source_of, trust_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

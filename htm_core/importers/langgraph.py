@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-from ..base.storable import storable
+from ..base.folding import storable
 from ..base.types import CollectionItem
 from .checkpoints import KeptAsDeltas, listed_messages, messages_of, value_of
 from .deltas import DeltaMessages

@@ -15,8 +15,9 @@ from zoneinfo import ZoneInfo
 
 from ..base import time_limit
 from ..base.errors import HTMError
-from ..base.trust import TRUST, source_of
+from ..base.folding import lexical_query
 from ..base.types import Draft, TokenCounter
+from ..base.types.memories import TRUST, source_of
 from ..change import supersession
 from ..change.supersession import ComparedNode, NewEdge, UndecidedEdge
 from ..db import indexes, jobs
@@ -28,7 +29,6 @@ from ..engine.fresh_nodes import FreshNodes
 from ..models.embedders import CheckedEmbedder
 from ..reading import readers
 from ..recall import search
-from ..text.passages import lexical_query
 from ..text.speakers import own_name
 from ..writing import nodes, relations, tags, write
 from ..writing.entries import Preparer

@@ -21,8 +21,8 @@ from ..db.records import WrittenEntry
 from ..engine.engine import Engine
 from ..memory import process
 from ..memory.memory import Memory
-from ..reading import logits as reading
 from ..reading import readers
+from ..reading.relevance import relevance_as_read
 from ..recall import recall
 from ..text.fence import new_token
 from ..text.redaction.values import Counted, refuse_secret
@@ -188,7 +188,7 @@ class PalaceContext:
         logits = readers.embedded_reader().states(question, passages, seconds=self.engine.settings.reranker_timeout)
         if logits is None:
             return {}
-        return {each.id: reading.relevance(logit, cosine) for logit, (each, cosine) in zip(logits, texts, strict=True)}
+        return {each.id: relevance_as_read(logit, cosine) for logit, (each, cosine) in zip(logits, texts, strict=True)}
 
     def contradictions(self, nodes: Sequence[UUID]) -> dict[str, list[Placed]]:
         """Return what is filed and known to contradict each of these nodes, by the node's id."""

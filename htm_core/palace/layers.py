@@ -10,7 +10,7 @@ from ..base import time_limit
 from ..base.errors import ModelError
 from ..base.places import Placed, PlaceKind
 from ..base.types import Hit
-from ..reading.questions import SENTENCE, about_oneself, about_questions, only_asks
+from ..text.questions import SENTENCE, about_oneself, about_questions, only_asks
 from .context import Survey
 from .grounding.grounding import Evidence
 from .grounding.names import content_words, has_a_name

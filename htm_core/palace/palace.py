@@ -9,9 +9,9 @@ from typing import Any
 from uuid import UUID
 
 from ..base.errors import InvalidInput
+from ..base.folding import normal_form
 from ..base.handle import Handle
 from ..base.places import HOUR, Placed, Room, note_lifetime
-from ..base.storable import normal_form
 from ..base.types import Draft, Source
 from ..base.validation import check_id, check_limit, check_several
 from ..db.verbs import names_in, verbs

@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from ..base.errors import InvalidInput
-from ..base.storable import storable
+from ..base.folding import storable
 from ..base.types import CollectionItem
 from .exact_json import encode_value, jsonb_number
 from .messages import write_payload

@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
-from ..base.storable import legible as legible  # the adapters have these from here
-from ..base.storable import normal_form as normal_form
-from ..base.storable import storable as storable
+from ..base.folding import legible as legible
+from ..base.folding import normal_form as normal_form
+from ..base.folding import storable as storable
 from ..engine.log import Log
 from ..memory.memory import Memory
 from ..text.memory_replies import NOT_KEPT as NOT_KEPT

@@ -14,7 +14,6 @@ from ..base.identity import is_anonymous
 from ..base.types import Hit, Recall, Scope
 from ..engine.engine import Engine
 from ..memory.memory import Memory
-from ..reading.questions import only_asks
 from ..reading.readers import reads_prompts
 from ..reading.relevance import CERTAIN
 from ..recall import overview as operations
@@ -22,6 +21,7 @@ from ..recall.topicless import OverviewQuestion, asked_time, overview_question
 from ..text.excerpts import excerpt
 from ..text.fence import Fence, indented, label
 from ..timeframes import short_day
+from ..text.questions import only_asks
 from .choices import Choices
 from .follow_ups import SaidBefore, joined, queries_of
 from .prompt_block import (

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from ..base.types import Hit, Recall, Scope
 from ..memory.memory import Memory
-from ..reading.questions import SENTENCE, only_asks
 from ..recall.recall import messages_before
+from ..text.questions import SENTENCE, only_asks
 from .origin import said_by
 
 SHORT = 8  # words: a longer message mostly says what it is about

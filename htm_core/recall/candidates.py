@@ -58,11 +58,7 @@ def find(read: Reader, query: RecallQuery) -> FoundCandidates:
     }
     (row,) = read(load("recall/search")["candidates"], parameters | query.filters.parameters())
     beside = SeenBeside(row["superseding"], row["merged"])
-    return FoundCandidates(_candidates(row), row["known_speakers"], _similar(row["similar_words"] or {}), beside)
-
-
-def _similar(words: Mapping[str, Mapping[str, Sequence[int]]]) -> dict[str, Similar]:
-    return {word: {other: (counts[0], counts[1]) for other, counts in others.items()} for word, others in words.items()}
+    return FoundCandidates(_candidates(row), row["known_speakers"], row["similar_words"] or {}, beside)
 
 
 def _candidates(row: Mapping[str, Any]) -> Candidates:

@@ -12,19 +12,17 @@ from uuid import UUID
 
 from ..base import time_limit
 from ..base.errors import HTMError, ModelError
+from ..base.folding import lexical_query, storable
 from ..base.identity import node_id
 from ..base.settings import Signals
-from ..base.storable import storable
 from ..base.types import AppliedTimeframe, Hit, Mode, TimeframeLike, Window
 from ..db import jobs
 from ..db.connection import Connection
 from ..db.errors import retry_transaction
 from ..engine.engine import Engine
-from ..text.passages import lexical_query
-from ..timeframes.parse import extract_filter
+from ..text.questions import in_first_person, name_forms, named, quoted_phrases
+from ..timeframes.questions import extract_filter, times_in
 from ..writing import nodes
-from . import query_signals
-from .phrases import quoted_phrases
 from .search import RecallQuery
 from .topicless import names_only_a_time
 
@@ -83,35 +81,34 @@ def times_of(engine: Engine, text: str, timeframe: TimeframeLike, *, mode: Mode)
     from_now = _counts_from_now(engine, text, windows)
     alone = from_now and bool(then) and names_only_a_time(engine, text)
     if auto:
-        named = AppliedTimeframe(windows=windows, words=words)
-        return NamedTimes(rest, rest if from_now else text, named, then, alone)
+        limited = AppliedTimeframe(windows=windows, words=words)
+        return NamedTimes(rest, rest if from_now else text, limited, then, alone)
     return NamedTimes(rest if alone and applied is None else text, text, applied, then, alone)
 
 
 def moments(engine: Engine, text: str, signals: Signals) -> tuple[Window, ...]:
     """The times that a text names, where they count."""
-    return _named_in(engine, text, now=engine.clock()) if signals.time else ()
+    if not signals.time:
+        return ()
+    return times_in(text, now=engine.clock(), week_start=engine.settings.week_start, timezone=engine.timezone)
 
 
 def speaking_of_another_day(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> frozenset[str]:
     """The ids of hits that speak of another day than the one about which alone a question asks: of "yesterday", long ago."""
+    named_in = partial(times_in, week_start=engine.settings.week_start, timezone=engine.timezone)
     return frozenset(
         hit.node.id
         for hit in hits
         if hit.mention is not None
         and not any(_has(each, hit.mention.at) for each in query.then)
-        and (named := _named_in(engine, hit.passage, now=hit.mention.at))
-        and not any(_overlap(one, other) for one in named for other in query.then)
+        and (times := named_in(hit.passage, now=hit.mention.at))
+        and not any(_overlap(one, other) for one in times for other in query.then)
     )
 
 
 def held_during(windows: Sequence[Window], start: datetime, stop: datetime | None) -> bool:
     """True if what held between two moments, the second None for still, held at any of these times."""
     return any(_overlap(each, Window(start=start, stop=stop)) for each in windows)
-
-
-def _named_in(engine: Engine, text: str, *, now: datetime) -> tuple[Window, ...]:
-    return query_signals.times_in(text, now=now, week_start=engine.settings.week_start, timezone=engine.timezone)
 
 
 def _counts_from_now(engine: Engine, text: str, windows: Sequence[Window]) -> bool:
@@ -145,10 +142,10 @@ def complete(engine: Engine, query: RecallQuery, *, speakers: Mapping[str, str] 
     have seen. They decide what is embedded, and the search itself tells them. What this process has just written gets its vector
     now. Raises `ModelError` for mode="vector" without an embedding.
     """
-    forms = query_signals.name_forms(query.text) if query.signal_weights.speaker else {}
+    forms = name_forms(query.text) if query.signal_weights.speaker else {}
     if speakers is None:
         known = engine.database.known_speakers.guess(engine.tenant, query.filters.owners, forms)
-        speakers = query_signals.named(forms, known) if known else {}
+        speakers = named(forms, known) if known else {}
     query = replace(
         query,
         forms=forms,
@@ -184,7 +181,7 @@ def _embed(engine: Engine, query: RecallQuery, *, written: Sequence[str]) -> tup
     """The query's embedding, or None and why there is none; the mode "text" needs none."""
     if query.mode == "text":
         return None, None
-    text = query_signals.in_first_person(query.text, written, language=engine.settings.language)
+    text = in_first_person(query.text, written, language=engine.settings.language)
     try:
         embedding = engine.embedder.query(text)
         if query.mode != "vector" and not any(embedding):

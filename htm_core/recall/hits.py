@@ -22,11 +22,10 @@ from ..base.types import Hit, Mention, Recall, SaidWhen, Supersession
 from ..base.types.memories import times_said
 from ..change import store
 from ..engine.engine import Engine
-from ..reading import logits as reading
-from ..reading.present_questions import asks_the_present
-from ..reading.questions import only_asks
+from ..reading import relevance
 from ..reading.readers import embedded_reader
 from ..text.memory_replies import is_memory_reply
+from ..text.questions import asks_the_present, only_asks
 from ..text.speakers import own_name
 from ..timeframes.times import day_in_words, holds_in_words, latest_span, length_for, share_left
 from ..writing import nodes
@@ -280,7 +279,7 @@ def _read(query: RecallQuery, hits: tuple[Hit, ...], *, seconds: float) -> tuple
     A hit gets the score of the place to which it moves, and the relevance that the reader gives it. Where a question asks for what
     holds now, the newest of the messages that state it comes first, and the others say that they were said earlier.
     """
-    first, rest = hits[: reading.READ], hits[reading.READ :]
+    first, rest = hits[: relevance.READ], hits[relevance.READ :]
     passages = [
         (mention.name or mention.role or "", mention.at, hit.passage)
         if (mention := hit.mention)
@@ -291,20 +290,22 @@ def _read(query: RecallQuery, hits: tuple[Hit, ...], *, seconds: float) -> tuple
     if states is None:
         return hits
     logits = [
-        reading.STATES_NOTHING if reading.only_repeats(query.question, hit.passage) else logit
+        relevance.STATES_NOTHING if relevance.only_repeats(query.question, hit.passage) else logit
         for hit, logit in zip(first, states, strict=True)
     ]
     scores = [hit.score for hit in first]
-    order = reading.order(logits, scores)
-    standing = reading.standing(query.text, first, logits) if _asks_now(query) else None
+    order = relevance.order(logits, scores)
+    standing = relevance.standing(query.text, first, logits) if _asks_now(query) else None
     said_when: dict[int, SaidWhen] = {}
     if standing is not None:
         order = [standing.newest, *(place for place in order if place != standing.newest)]
         if standing.earlier:
             said_when = {**dict.fromkeys(standing.earlier, "earlier"), standing.newest: "last"}
-    relevance = [reading.relevance(logit, hit.match.cosine) for hit, logit in zip(first, logits, strict=True)]
+    relevances = [
+        relevance.relevance_as_read(logit, hit.match.cosine) for hit, logit in zip(first, logits, strict=True)
+    ]
     placed = (
-        replace(moved(first[old], score=score, relevance=relevance[old], by="reader"), said_when=said_when.get(old))
+        replace(moved(first[old], score=score, relevance=relevances[old], by="reader"), said_when=said_when.get(old))
         for old, score in zip(order, scores, strict=True)
     )
     return (*placed, *rest)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
-from ..text.passages import lexical_query
+from ..base.folding import lexical_query
 
 SIMILARITY = 0.8  # at least this share of the pairs of neighbouring words is the same
 REMEMBERED = 1024  # texts whose words are kept for the next comparison: hits come again
@@ -25,7 +26,7 @@ def copies(texts: Sequence[str], *, voices: Sequence[Hashable]) -> list[int | No
     eleven words all words must be the same. A text is compared only with earlier ones that are not copies themselves.
     Cost for texts as short as a passage: about 12 microseconds for a message, 90 for 900 characters.
     """
-    compared = [_words(text) for text in texts]
+    compared = [words_of(text) for text in texts]
     holders: dict[Hashable, list[int]] = {}
     originals: list[int | None] = []
     for at, (one, voice) in enumerate(zip(compared, voices, strict=True)):
@@ -39,21 +40,20 @@ def copies(texts: Sequence[str], *, voices: Sequence[Hashable]) -> list[int | No
     return originals
 
 
+@dataclass(frozen=True)
 class Words:
-    """The words of a text, in order."""
+    """The words of a text, in order; those that differ; and those that are no letters alone.
 
-    def __init__(self, words: tuple[str, ...]) -> None:
-        self.words = words
-        self.different = frozenset(words)
-        self.signs = tuple([word for word in words if not word.isalpha()])
-        # The most different words, of the two texts together, that a text and its copy need not share: each of them changes at
-        # least one pair, and a fifth of all pairs, a quarter of its own, need not be shared.
-        self.spare = (len(words) + 1) // 4
+    `spare` is the most different words, of the two texts together, that a text and its copy need not share: each of them changes at
+    least one pair, and a fifth of all pairs, a quarter of its own, need not be shared. `marks` are its longest words, one more than
+    a copy may lack: so every copy has one of them among its own marks.
+    """
 
-    @cached_property
-    def marks(self) -> list[str]:
-        """Its longest words, one more than a copy may lack: so every copy has one of them among its own marks."""
-        return sorted(sorted(self.different), key=len, reverse=True)[: self.spare + 1]
+    words: tuple[str, ...]
+    different: frozenset[str]
+    signs: tuple[str, ...]
+    spare: int
+    marks: tuple[str, ...]
 
     def is_near(self, other: Words) -> bool:
         """True if the two are near-duplicates, provided that their numbers and signs are the same."""
@@ -72,5 +72,14 @@ class Words:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _words(text: str) -> Words:
-    return Words(tuple(_WORD.findall(lexical_query(text))) or (text,))
+def words_of(text: str) -> Words:
+    """The words of a text, folded."""
+    words = tuple(_WORD.findall(lexical_query(text))) or (text,)
+    different, spare = frozenset(words), (len(words) + 1) // 4
+    return Words(
+        words=words,
+        different=different,
+        signs=tuple([word for word in words if not word.isalpha()]),
+        spare=spare,
+        marks=tuple(sorted(sorted(different), key=len, reverse=True)[: spare + 1]),
+    )

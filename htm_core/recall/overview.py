@@ -14,8 +14,8 @@ from ..change.extract import Spoken, by_worth
 from ..db.database import Connection
 from ..engine.engine import Engine
 from ..reading import readers
-from ..reading.questions import FIRST, only_asks
 from ..text.memory_replies import is_memory_reply
+from ..text.questions import FIRST, only_asks
 from ..writing import mentions, nodes
 from .hits import in_time, local_hits
 from .search import Filters, RecallQuery

@@ -21,7 +21,7 @@ from ..base.settings import Signals
 from ..base.trust import check_sources, check_trust
 from ..base.types import Hit, Mention, Mode, Recall, Scope, Source, TimeframeLike
 from ..engine.engine import Engine
-from ..reading.logits import READ
+from ..reading.relevance import READ
 from ..text.tags import normalize_all
 from ..writing import nodes
 from .asked import LONG, asked_in, ends_of
@@ -70,7 +70,9 @@ def prepare(
         validation.check_choice(scope, get_args(Scope), what="scope")
     if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 0):
         raise InvalidInput(f"expected budget to be a whole number of tokens, 0 or more, got {budget!r}")
-    weights = _signal_weights(engine.settings.signals, signals, mode)
+    weights = engine.settings.signals
+    if signals or mode == "vector":
+        weights = _signal_weights(weights, signals, mode)
     named = times_of(engine, text, timeframe, mode=mode)
     session, owners = _searched(engine, scope=scope, session=session)
     conditions = None if where is None else compile_where(where)

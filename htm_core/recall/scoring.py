@@ -27,7 +27,6 @@ import numpy.typing as npt
 
 from ..base.settings import Signals
 from ..base.types import Window
-from .ranking import CONSTANT, WEIGHTS
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -47,6 +46,17 @@ LEAST_SHARE = 0.1
 ADDED_IN_FULL_TO = 0.9
 BELOW = 0.99  # times the score of what has all words of a query, at most, for what has none of them
 WEEK = 7 * 86_400.0  # seconds
+# The ranker: what was learned of how the parts of a score go together, with what stands beside a message, and who said it. It is a
+# linear model over what recall computes in any case; `python -m benchmarks.train_ranker` fits it on this project's own chats, and
+# docs/why/reader.md has the measurement. What it weighs to is added to the score.
+# Beside the weights, so that what is added is about 0 on average: below 0 a score has no room for an order.
+CONSTANT = 0.25
+WEIGHTS = {
+    "nearness": -0.0756, "coverage": -0.3425, "share_of_words": 0.1688, "by_words_alone": -0.0172, "by_vector_alone": -0.0649,
+    "log_place": -0.0516, "first_places": -0.0748, "context": -1.281, "speaker": 0.9238, "by_assistant": -0.2139,
+    "said_before": -0.1514, "said_after": 0.1166, "near_before": 0.3099, "covered_before": 0.1377, "hits_of_conversation": 0.0439,
+    "count_of_conversation": -0.0034,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +91,11 @@ class Candidates:
     names: Sequence[str | None]
     times: Array
     in_conversation: Booleans
+
+    def without_direction(self) -> frozenset[str]:
+        """The ids of nodes whose vector an embedder made of zeros: what still waits for its vector has a score in its place."""
+        undirected = np.isnan(self.cosines) & (self.vector_scores == 0) & (self.text_scores > 0)
+        return frozenset(str(self.nodes[place]) for place in undirected.nonzero()[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,13 +140,15 @@ def best_candidates(candidates: Candidates, query: ScoringQuery, *, limit: int) 
     if candidates.passes is not None:
         best = best[candidates.passes[candidates.node_of[best]]]
     place = candidates.node_of[best]
-    total_weight = _total_weight(query)
+    # The weights of all signals that this query can have, with the 1 of meaning and words.
+    signals = query.signals
+    speaker = signals.speaker if query.speaker is not None else 0.0
+    total_weight = 1 + signals.session + speaker + (signals.time if query.moments else 0.0) + signals.prior
     parts = {name: values[best] / total_weight for name, values in mention_parts.items()}
-    prior = query.signals.prior
     parts["prior"] = (
         np.zeros(len(place))
         if candidates.uses is None
-        else prior * np.nan_to_num(candidates.uses[place]) / total_weight
+        else signals.prior * np.nan_to_num(candidates.uses[place]) / total_weight
     )
     scores = _total(parts)
     matched = (candidates.term_weights[:, 1:] > 0).sum(axis=1)[place]
@@ -160,12 +177,6 @@ def best_candidates(candidates: Candidates, query: ScoringQuery, *, limit: int) 
         )
         for row, values in zip(kept.tolist(), chosen, strict=True)
     ]
-
-
-def without_direction(candidates: Candidates) -> frozenset[str]:
-    """The ids of nodes whose vector an embedder made of zeros: what still waits for its vector has a score in its place."""
-    undirected = np.isnan(candidates.cosines) & (candidates.vector_scores == 0) & (candidates.text_scores > 0)
-    return frozenset(str(candidates.nodes[place]) for place in undirected.nonzero()[0])
 
 
 def nearness(cosine: float) -> float:
@@ -204,13 +215,6 @@ def _total(parts: Mapping[str, Array]) -> Array:
     return reduce(np.add, parts.values())
 
 
-def _total_weight(query: ScoringQuery) -> float:
-    """The weights of all signals that this query can have, with the 1 of meaning and words."""
-    signals = query.signals
-    speaker = signals.speaker if query.speaker is not None else 0.0
-    return 1 + signals.session + speaker + (signals.time if query.moments else 0.0) + signals.prior
-
-
 def _score_mentions(candidates: Candidates, query: ScoringQuery) -> dict[str, Array]:
     """Score each mention by itself, by what stands around it, and by who said it when; not divided by the weights yet."""
     signals, node_of = query.signals, candidates.node_of
@@ -231,7 +235,9 @@ def _score_mentions(candidates: Candidates, query: ScoringQuery) -> dict[str, Ar
     parts["session"] = signals.session * _session_scores(candidates, alone) if signals.session else nothing
     parts["speaker"] = nothing
     if query.speaker is not None:
-        parts["speaker"] = signals.speaker * np.array([_said_by(name, query.speaker) for name in candidates.names])
+        known = query.speaker, f"{query.speaker} "  # of "Ann" what "Ann" says, and what "Ann Lee" says
+        is_theirs = [name is not None and (name == known[0] or name.startswith(known[1])) for name in candidates.names]
+        parts["speaker"] = signals.speaker * np.array(is_theirs)
     parts["time"] = nothing
     if query.moments:
         parts["time"] = signals.time * np.exp(-np.minimum(weeks_outside(candidates.times, query.moments), 100.0))
@@ -290,10 +296,6 @@ def _session_scores(candidates: Candidates, alone: Array) -> Array:
     best[order] = alone[order[begins]][begins.cumsum() - 1]
     scores: Array = np.where(candidates.has_session, np.sqrt(np.maximum(0.0, alone * best)), alone)
     return scores
-
-
-def _said_by(name: str | None, speaker: str) -> bool:
-    return name is not None and (name == speaker or name.startswith(speaker + " "))
 
 
 def _best_of_nodes(candidates: Candidates, scores: Array) -> Integers:

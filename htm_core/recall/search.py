@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,8 +17,7 @@ from ..base.settings import Signals
 from ..base.types import AppliedTimeframe, Mention, Mode, Node, Window
 from ..base.types.memories import times_said
 from ..base.types.quick import quickly_made
-from ..db.connection import HalfVector, Reader
-from ..db.database import Connection
+from ..db.connection import Connection, HalfVector, Reader
 from ..db.queries import load
 from ..db.records import last_expiry, mention_of, multirange
 from .asked import AskedParts
@@ -24,7 +25,7 @@ from .spelling import RIGHT, Doubtful
 
 
 def texts(values: Iterable[str] | None) -> str | None:
-    """Texts as PostgreSQL writes a list of them, for a parameter of which the statement says that it is text[].
+    """Texts as PostgreSQL writes a list of them, for a parameter of which the statement says that it is text[], or uuid[].
 
     psycopg looks at each element of a list, and takes ten times as long.
     """
@@ -180,13 +181,8 @@ def hit_fields(read: Reader, query: RecallQuery, nodes: Sequence[UUID], passages
     """
     if not nodes:
         return []
-    parameters = {"nodes": _ids(nodes), "passages": _ids(passages)} | query.filters.parameters()
+    parameters = {"nodes": texts(map(str, nodes)), "passages": texts(map(str, passages))} | query.filters.parameters()
     return [_fields(row) for row in read(load("recall/search")["hits"], parameters)]
-
-
-def _ids(ids: Sequence[UUID]) -> str:
-    """Ids as PostgreSQL writes a list of them, which takes less time than to write each in its binary form."""
-    return f"{{{','.join(map(str, ids))}}}"
 
 
 def nearest(read: Reader, query: RecallQuery) -> tuple[list[Neighbour], SeenBeside | None]:

@@ -22,8 +22,9 @@ from ..base.types import Hit, Match, Recall, Timings
 from ..db.connection import Reader
 from ..engine.engine import Engine
 from ..reading.relevance import CERTAIN, relevance
-from . import query_signals, spelling
+from ..text.questions import named
 from . import search as statements
+from . import spelling
 from .complete_query import ANSWERS, complete, moments, without_embedding
 from .hits import (
     Stage,
@@ -41,6 +42,7 @@ from .search import HitFields, RecallQuery, SeenBeside
 
 if TYPE_CHECKING:
     from ..models.expanders import CheckedExpander
+    from .scoring import Candidates
 
 _log = logging.getLogger("htm.recall")
 
@@ -197,13 +199,12 @@ class SearchResult:
     """The hits of a search, and which of the query's forms are names of speakers; None where it has none.
 
     `similar_words` has the query's doubtful words that no memory has, each with what memories have instead and how often.
-    `without_direction` are the ids of nodes whose vector an embedder made of zeros: only words find them.
     """
 
     hits: list[Hit]
     known_speakers: Sequence[str] | None
     similar_words: Mapping[str, spelling.Similar] = field(default_factory=dict)
-    without_direction: frozenset[str] = frozenset()
+    candidates: Candidates | None = None
     beside: SeenBeside | None = None
 
 
@@ -226,7 +227,8 @@ def _search_for_one(engine: Engine, query: RecallQuery) -> Recall:
     """Search once, again as long as there is a reason, and pass the recall through the stages."""
     began = time.perf_counter()
     if engine.settings.spelling and query.mode != "vector":
-        query = replace(query, doubtful=spelling.doubtful(query.text, language=_language(engine)))
+        language = engine.settings.language.rpartition(".")[2]  # without the schema of its configuration
+        query = replace(query, doubtful=spelling.doubtful(query.text, language=language))
     wanted, asked, embedding, sql = query.limit, complete(engine, query), 0.0, 0.0
     while True:
         completed = time.perf_counter()
@@ -293,12 +295,8 @@ def _as_meant(engine: Engine, searched: _Searched) -> RecallQuery | None:
 
 def _meant(engine: Engine, searched: _Searched) -> spelling.Mended | None:
     query, similar = searched.query, searched.result.similar_words
-    return spelling.mended(query.text, similar, asked=query.doubtful, language=_language(engine)) if similar else None
-
-
-def _language(engine: Engine) -> str:
-    """The language of memories without the schema of its configuration."""
-    return engine.settings.language.rpartition(".")[2]
+    language = engine.settings.language.rpartition(".")[2]
+    return spelling.mended(query.text, similar, asked=query.doubtful, language=language) if similar else None
 
 
 def _with_its_speakers(engine: Engine, searched: _Searched) -> RecallQuery | None:
@@ -306,11 +304,11 @@ def _with_its_speakers(engine: Engine, searched: _Searched) -> RecallQuery | Non
     query, known = searched.query, searched.result.known_speakers
     if known is None:
         return None
-    named = query_signals.named(query.forms, known)
-    if set(named) == set(query.speakers):
+    speakers = named(query.forms, known)
+    if set(speakers) == set(query.speakers):
         return None
     engine.database.known_speakers.learn(engine.tenant, query.filters.owners, query.forms, known)
-    return complete(engine, replace(query, limit=searched.wanted), speakers=named)
+    return complete(engine, replace(query, limit=searched.wanted), speakers=speakers)
 
 
 def _for_more_hits(engine: Engine, searched: _Searched) -> RecallQuery | None:
@@ -344,7 +342,7 @@ def ranked_search(read: Reader, query: RecallQuery) -> SearchResult:
     """
     # These bring numpy, which nobody needs who never recalls.
     from .candidates import find
-    from .scoring import ScoringQuery, best_candidates, without_direction
+    from .scoring import ScoringQuery, best_candidates
 
     if query.asks_for_neighbours_alone:
         return _neighbours(read, query)
@@ -378,7 +376,7 @@ def ranked_search(read: Reader, query: RecallQuery) -> SearchResult:
         )
         vector_rank, text_rank = (None if math.isnan(rank) else int(rank) for rank in ranks)
         hits.append(_hit(query, row, score.score, score.parts, match, vector_rank=vector_rank, text_rank=text_rank))
-    return SearchResult(hits, result.known_speakers, result.similar_words, without_direction(nodes), result.beside)
+    return SearchResult(hits, result.known_speakers, result.similar_words, nodes, result.beside)
 
 
 def _neighbours(read: Reader, query: RecallQuery) -> SearchResult:
@@ -420,10 +418,6 @@ def _hit(
 # -- after a search ----------------------------------------------------------------------------------------------------
 
 
-def _what_holds_first(engine: Engine, query: RecallQuery, hits: Sequence[Hit]) -> Sequence[Hit]:
-    return in_time(engine, hits, at=query.filters.valid_at or query.filters.as_of or engine.clock())
-
-
 def _within_limit(_: Engine, query: RecallQuery, hits: Sequence[Hit]) -> Sequence[Hit]:
     return [hit for hit in hits[: query.limit] if hit.score >= query.min_score]
 
@@ -433,7 +427,11 @@ STAGES: Mapping[str, Stage] = {
     "copies last": on_hits(copies_last),
     "replies of memory and other days out": on_hits(without_what_nobody_asked_for),
     "answers before questions": on_hits(answers_first),
-    "what has ended or is old lower": on_hits(_what_holds_first),
+    "what has ended or is old lower": on_hits(
+        lambda engine, query, hits: in_time(
+            engine, hits, at=query.filters.valid_at or query.filters.as_of or engine.clock()
+        )
+    ),
     "limit of the search": on_hits(_within_limit),
 }
 
@@ -446,7 +444,10 @@ def _found_by_words_alone(query: RecallQuery, hits: Sequence[Hit], result: Searc
     if query.embedding is None:
         return None
     alone = [hit for hit in hits if hit.match.cosine is None and hit.vector_rank is None and hit.content != query.query]
-    zeros = sum(hit.node.id in result.without_direction for hit in alone)
+    if not alone:
+        return None
+    without_direction = result.candidates.without_direction() if result.candidates else frozenset()
+    zeros = sum(hit.node.id in without_direction for hit in alone)
     counted = (
         (len(alone) - zeros, "its vector is not made yet", "their vectors are not made yet"),
         (zeros, "the embedder answered it with zeros", "the embedder answered them with zeros"),

@@ -7,17 +7,19 @@ how likely the error is and how frequent the word (the noisy channel of Kernigha
 
 from __future__ import annotations
 
+import functools
 import math
 import re
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from typing import TypeAlias
 from unicodedata import combining, normalize
 
 from ..base.folding import fold, words
-from .english_words import is_compound, is_english, ranks
-from .phrases import quoted_phrases
+from ..text.questions import quoted_phrases
 
 LEAST = 4  # letters of a word that may be misspelt: shorter ones are one error away from too many others
 LONGEST = 24  # one error makes some fifty words for each letter
@@ -59,7 +61,7 @@ NO_WORD = 200_000  # the place of what is no common word
 LISTED_NAME = 1.0  # more likely, where English knows it
 
 # What memories have instead of a word: how many of their passages, and how many letters follow the stem.
-Similar: TypeAlias = Mapping[str, tuple[int, int]]
+Similar: TypeAlias = Mapping[str, Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,15 +153,12 @@ def _is_name(word: re.Match[str], question: str) -> bool:
 
 def _neighbours(question: str, matches: Sequence[re.Match[str]], *, language: str) -> Iterator[str]:
     """Each two words side by side that may be one."""
+    frequent = ranks() if language == ENGLISH else {}
     for left, right in pairwise(matches):
         both = fold(left[0]), fold(right[0])
-        if question[left.end() : right.start()] == " " and all(_may_be_part(part, language=language) for part in both):
+        may_be_parts = all(len(part) >= LEAST_OF_PART and frequent.get(part, NOISE) >= NOISE for part in both)
+        if may_be_parts and question[left.end() : right.start()] == " ":
             yield " ".join(both)
-
-
-def _may_be_part(word: str, *, language: str) -> bool:
-    noise = language == ENGLISH and ranks().get(word, NOISE) < NOISE
-    return len(word) >= LEAST_OF_PART and not noise
 
 
 def _as_written(question: str, joined: str) -> str:
@@ -294,3 +293,58 @@ def without_marks(word: str) -> str:
 def _like(written: str, meant: str) -> str:
     """A word with the capital of another."""
     return meant[0].upper() + meant[1:] if written[0].isupper() else meant
+
+
+# -- common English words -----------------------------------------------------------------------------------------------
+# By these a misspelt word is told from one that is only not said yet.
+
+# Written by `python -m benchmarks.english_words`: the whole words of BERT's vocabulary (Apache License 2.0), by frequency.
+FILE = Path(__file__).with_name("english_words.bin")
+# What is left of a word without an ending, and what stands there then: "hobbies" is "hobby".
+_ENDINGS = (
+    ("ies", "y"), ("ied", "y"), ("es", ""), ("s", ""), ("ing", ""), ("ing", "e"), ("ed", ""), ("d", ""), ("er", ""), ("r", ""),
+    ("ers", ""), ("rs", ""), ("ly", ""), ("ily", "y"), ("ness", ""), ("ful", ""), ("less", ""), ("ment", ""), ("est", ""),
+    ("st", ""), ("iest", "y"),
+)  # fmt: skip
+# What a word has more in another form: "revise" is in the list as "revised".
+_FORMS = ("s", "d", "ed", "ing")
+_BEFORE = ("re", "un", "non", "over", "out", "pre", "mis", "dis", "under", "super", "anti", "semi", "co")
+_DOUBLED = re.compile(r"([bdfgklmnprt])\1(?:ing|ed|er|ers|est)$")
+LEAST_STEM = 4
+# Two of so frequent words may be one: "bookshelf".
+FREQUENT = 8_000
+
+
+@functools.cache
+def ranks() -> Mapping[str, int]:
+    """The place of each word in the order of frequency, from 1."""
+    return {word: place for place, word in enumerate(zlib.decompress(FILE.read_bytes()).decode().split(), 1)}
+
+
+def is_english(word: str) -> bool:
+    """True if a word in small letters is a common English one, or another form of one."""
+    known = ranks()
+    if word in known:
+        return True
+    if (match := _DOUBLED.search(word)) and word[: match.start() + 1] in known:
+        return True
+    if any(word + more in known for more in _FORMS):
+        return True
+    if any(
+        word.startswith(before) and len(word) - len(before) >= LEAST_STEM - 1 and word[len(before) :] in known
+        for before in _BEFORE
+    ):
+        return True
+    return any(
+        word.endswith(ending) and len(stem := word[: -len(ending)] + instead) >= LEAST_STEM and stem in known
+        for ending, instead in _ENDINGS
+    )
+
+
+def is_compound(word: str) -> bool:
+    """True if a word in small letters is two frequent English words: "bookshelf"."""
+    known = ranks()
+    return any(
+        max(known.get(word[:at], FREQUENT), known.get(word[at:], FREQUENT)) < FREQUENT
+        for at in range(LEAST_STEM, len(word) - LEAST_STEM + 1)
+    )

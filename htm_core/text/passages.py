@@ -1,14 +1,12 @@
-"""Splitting a text into passages that fit an embedding model, and preparing text for the lexical index."""
+"""Splitting a text into passages that fit an embedding model."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import pairwise
 from unicodedata import category
 
 from ..base.errors import InvalidInput
-from ..base.folding import fold
 
 LIMIT = 900
 OVERLAP = 100
@@ -20,15 +18,6 @@ _SENTENCE = re.compile(r"""(?<!\n\d)(?<!\n\d\d)[.!?…]["'”’»)\]]*\s+(?![a-
 _WORD = re.compile(r"\s+")
 _INK = re.compile(r"\S")
 _JOINERS = "\u200d\ufe0e\ufe0f"
-
-# Scripts written without spaces, from Han to Thai, Lao, Burmese and Khmer; and Hangul, where particles are part of words.
-_UNSPACED = (
-    "\u3005-\u3007\u3021-\u3029\u3031-\u3035\u303b\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u31a0-\u31bf"
-    "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U0001b000-\U0001b16f\U00020000-\U000323af"
-    "\u1100-\u11ff\u3131-\u318e\ua960-\ua97f\uac00-\ud7ff"
-    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ecd\u0edc-\u0edf\u1000-\u103f\u1050-\u108f\ua9e0-\ua9fe\uaa60-\uaa7f\u1780-\u17d3"
-)
-_RUN = re.compile(f"[{_UNSPACED}]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,25 +47,6 @@ def split(text: str, *, limit: int = LIMIT, overlap: int = OVERLAP) -> list[Pass
         spans.append(PassageSpan(start, start + len(text[start:cut].rstrip())))
         start = _next_ink(text, cut if text[cut].isspace() else again)  # no overlap across a gap
     return [*spans, PassageSpan(start, stop)] if start < stop else spans
-
-
-def lexical_query(text: str) -> str:
-    """Prepare a query for the lexical index: folded, with scripts without spaces written as pairs of characters.
-
-    "東京都" becomes "東京 京都", so that any two neighbouring characters are a word; a single one stays as it is. A
-    character includes the marks that follow it. PostgreSQL's parser and dictionaries do the rest.
-    """
-    folded = fold(text)
-    return folded if folded.isascii() else _RUN.sub(_pairs, folded)
-
-
-def lexical_text(text: str) -> str:
-    """Prepare a text for the lexical index: as a query, but each single character of such a script is a word, too.
-
-    So a query of a single character finds it inside a longer run.
-    """
-    folded = fold(text)
-    return folded if folded.isascii() else _RUN.sub(_pairs_and_letters, folded)
 
 
 def _cut(text: str, start: int, stop: int, limit: int, overlap: int) -> tuple[int, int]:
@@ -118,32 +88,3 @@ def _is_between_characters(text: str, place: int) -> bool:
     character = text[place]
     joins = category(character)[0] == "M" or character in _JOINERS or "\U0001f3fb" <= character <= "\U0001f3ff"
     return not joins and text[place - 1] != "\u200d"
-
-
-def _pairs(run: re.Match[str]) -> str:
-    letters = _letters(run.group())
-    return _spaced(run, [left + right for left, right in pairwise(letters)] or letters)
-
-
-def _pairs_and_letters(run: re.Match[str]) -> str:
-    letters = _letters(run.group())
-    return _spaced(run, [left + right for left, right in pairwise(letters)] + letters)
-
-
-def _spaced(run: re.Match[str], words: list[str]) -> str:
-    """Words in the place of a run, with spaces around them."""
-    text, start, stop = run.string, run.start(), run.end()
-    before = "" if start == 0 or text[start - 1].isspace() else " "
-    after = "" if stop == len(text) or text[stop].isspace() else " "
-    return before + " ".join(words) + after
-
-
-def _letters(run: str) -> list[str]:
-    """The run's characters, each with the marks that follow it."""
-    letters: list[str] = []
-    for character in run:
-        if letters and category(character)[0] == "M":
-            letters[-1] += character
-        else:
-            letters.append(character)
-    return letters

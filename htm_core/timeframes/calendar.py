@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from calendar import monthrange
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Literal, Protocol
 
+from ..base.errors import InvalidInput
 from ..base.types import Window
 
 WeekStart = Literal["monday", "sunday"]
@@ -283,3 +284,31 @@ def _month(index: int) -> date:
 def _add_months(day: date, months: int) -> date:
     month = _month(day.year * 12 + day.month - 1 + months)
     return month.replace(day=min(day.day, monthrange(month.year, month.month)[1]))
+
+
+def calendar_at(now: object, *, week_start: object, timezone: object) -> Calendar:
+    """The calendar of a moment and a zone; raises `InvalidInput` for what can be neither."""
+    if not isinstance(now, datetime) or now.utcoffset() is None:
+        raise InvalidInput(f"now must be an aware datetime; got {now!r}. Pass for example datetime.now(UTC).")
+    if week_start != "monday" and week_start != "sunday":
+        raise InvalidInput(f'week_start must be "monday" or "sunday"; got {week_start!r}. Pass one of the two.')
+    zone = now.tzinfo if timezone is None else timezone
+    if not isinstance(zone, tzinfo):
+        raise InvalidInput(f'timezone must be a tzinfo; got {timezone!r}. Pass for example ZoneInfo("Europe/Berlin").')
+    return Calendar(now=now.astimezone(UTC), zone=zone, week_start=week_start)
+
+
+_BEGINNING = datetime.min.replace(tzinfo=UTC)
+
+
+def united(windows: Sequence[Window]) -> tuple[Window, ...]:
+    """Unite windows that overlap or touch; a window that is open at both ends is the same as none."""
+    joined: list[Window] = []
+    for window in sorted(windows, key=lambda window: window.start or _BEGINNING):
+        before = joined[-1] if joined else None
+        if before is None or (before.stop is not None and before.stop < (window.start or _BEGINNING)):
+            joined.append(window)
+        else:
+            stop = None if before.stop is None or window.stop is None else max(before.stop, window.stop)
+            joined[-1] = Window(start=before.start, stop=stop)
+    return () if joined == [Window(start=None, stop=None)] else tuple(joined)

@@ -12,11 +12,9 @@ from datetime import UTC, date, datetime, tzinfo
 from ..base.errors import InvalidInput
 from ..base.limits import TIMEFRAME_LENGTH, TIMEFRAMES
 from ..base.types import TimeframeLike, Window
-from .calendar import ONE_DAY, Calendar, Days, WeekStart
+from .calendar import ONE_DAY, Calendar, Days, WeekStart, calendar_at, united
 from .cursor import Cursor
 from .phrases import phrase
-from .questions import asked_time
-from .sentences import find_time
 from .words import tokens
 
 EXAMPLES = (
@@ -34,52 +32,13 @@ def parse(
     midnight in `timezone`, else in the zone of `now`. A pair includes its start and excludes its stop, but a plain date
     as the stop is included, and None leaves an end open. A date or datetime alone is that whole day.
     """
-    calendar = _calendar(now, week_start=week_start, timezone=timezone)
+    calendar = calendar_at(now, week_start=week_start, timezone=timezone)
     if timeframe is None:
         return ()
     try:
-        return _united(_windows(timeframe, calendar))
+        return united(_windows(timeframe, calendar))
     except OverflowError as reason:
         raise _refusal(timeframe, "it lies outside of the years 1 to 9999") from reason
-
-
-def extract(
-    question: str, *, now: datetime, week_start: WeekStart = "monday", timezone: tzinfo | None = None
-) -> tuple[str, tuple[Window, ...], str | None]:
-    """Take the first time expression out of a question: returns the rest, the windows and the expression.
-
-    A question without one is returned unchanged, with no windows and None. A question that is only a time is returned
-    unchanged with its windows, so that there is something to search for. Only the first 5,000 characters are read,
-    and the first 100 places where a time may begin.
-    """
-    calendar = _calendar(now, week_start=week_start, timezone=timezone)
-    if not isinstance(question, str):
-        raise InvalidInput(f"question must be a text; got {type(question).__name__}. Pass the question as a str.")
-    time = find_time(question, calendar)
-    if time is None:
-        return question, (), None
-    return time.rest, _united(time.windows), time.expression
-
-
-def extract_filter(
-    question: str, *, now: datetime, week_start: WeekStart = "monday", timezone: tzinfo | None = None
-) -> tuple[str, tuple[Window, ...], str | None]:
-    """Like `extract`, but only a time at which what is asked for was said or happened (see `asked_time`)."""
-    time = asked_time(question, _calendar(now, week_start=week_start, timezone=timezone))
-    if time is None:
-        return question, (), None
-    return time.rest, _united(time.windows), time.expression
-
-
-def _calendar(now: object, *, week_start: object, timezone: object) -> Calendar:
-    if not isinstance(now, datetime) or not _is_aware(now):
-        raise InvalidInput(f"now must be an aware datetime; got {now!r}. Pass for example datetime.now(UTC).")
-    if week_start != "monday" and week_start != "sunday":
-        raise InvalidInput(f'week_start must be "monday" or "sunday"; got {week_start!r}. Pass one of the two.')
-    zone = now.tzinfo if timezone is None else timezone
-    if not isinstance(zone, tzinfo):
-        raise InvalidInput(f'timezone must be a tzinfo; got {timezone!r}. Pass for example ZoneInfo("Europe/Berlin").')
-    return Calendar(now=now.astimezone(UTC), zone=zone, week_start=week_start)
 
 
 def _windows(timeframe: object, calendar: Calendar) -> Sequence[Window]:
@@ -159,30 +118,10 @@ def _end(end: object, calendar: Calendar, *, days: int) -> datetime | None:
     raise _refusal(end, "a window begins and stops with a datetime, a date or None")
 
 
-def _is_aware(moment: datetime) -> bool:
-    return moment.utcoffset() is not None
-
-
 def _aware(moment: datetime) -> datetime:
-    if not _is_aware(moment):
+    if moment.utcoffset() is None:
         raise _refusal(moment, "it has no time zone: add one, for example .replace(tzinfo=UTC)")
     return moment
-
-
-def _united(windows: Sequence[Window]) -> tuple[Window, ...]:
-    """Unite windows that overlap or touch; a window that is open at both ends is the same as none."""
-    united: list[Window] = []
-    for window in sorted(windows, key=lambda window: window.start or _BEGINNING):
-        before = united[-1] if united else None
-        if before is None or (before.stop is not None and before.stop < (window.start or _BEGINNING)):
-            united.append(window)
-        else:
-            stop = None if before.stop is None or window.stop is None else max(before.stop, window.stop)
-            united[-1] = Window(start=before.start, stop=stop)
-    return () if united == [Window(start=None, stop=None)] else tuple(united)
-
-
-_BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
 def _refusal(timeframe: object, reason: str) -> InvalidInput:

@@ -1,4 +1,4 @@
-"""Deciding which time in a question limits the search: one at which something was said or happened before now.
+"""The times of a question: those that it names, and the one that limits the search, which is over.
 
 "What did I say last week about the flight?" asks for what was said last week. "When is my flight in May?" and "what do I have to do
 by Friday?" name a time too, but the answer may have been said at any time. Such a time stays in the question as words. A time that
@@ -11,12 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, tzinfo
 
+from ..base.errors import InvalidInput
 from ..base.types import Window
-from .calendar import CLOCK, INSTANT, Calendar
+from .calendar import CLOCK, INSTANT, Calendar, WeekStart, calendar_at, united
 from .cursor import Cursor
 from .phrases import phrase
-from .sentences import TALK, FoundTime, may_name_a_time, openings, read_words, times_at, without
+from .sentences import TALK, FoundTime, places_of_times, times_at, without
 from .words import Token
 
 
@@ -98,6 +100,9 @@ _SENTENCE_END = frozenset(".?!;")
 _QUOTES = re.compile('["\u201c\u201d]')
 
 
+MOST_TIMES = 4  # of a question
+
+
 @dataclass(frozen=True, slots=True)
 class _Sentence:
     """The words of the sentence around a time: those before it, the time itself, and those after it."""
@@ -107,13 +112,55 @@ class _Sentence:
     after: Sequence[Token]
 
 
-def asked_time(question: str, calendar: Calendar) -> FoundTime | None:
+def extract(
+    question: str, *, now: datetime, week_start: WeekStart = "monday", timezone: tzinfo | None = None
+) -> tuple[str, tuple[Window, ...], str | None]:
+    """Take the first time expression out of a question: returns the rest, the windows and the expression.
+
+    A question without one is returned unchanged, with no windows and None. A question that is only a time is returned
+    unchanged with its windows, so that there is something to search for. Only the first 5,000 characters are read,
+    and the first 100 places where a time may begin.
+    """
+    if not isinstance(question, str):
+        raise InvalidInput(f"question must be a text; got {type(question).__name__}. Pass the question as a str.")
+    words, places = places_of_times(question)
+    if not places:
+        return question, (), None
+    calendar = calendar_at(now, week_start=week_start, timezone=timezone)
+    return _taken(question, next(times_at(question, words, places, calendar), None))
+
+
+def extract_filter(
+    question: str, *, now: datetime, week_start: WeekStart = "monday", timezone: tzinfo | None = None
+) -> tuple[str, tuple[Window, ...], str | None]:
+    """Like `extract`, but only a time at which what is asked for was said or happened before now, and for certain."""
+    words, places = places_of_times(question)
+    if not places:
+        return question, (), None
+    calendar = calendar_at(now, week_start=week_start, timezone=timezone)
+    return _taken(question, _asked_time(question, words, places, calendar))
+
+
+def _taken(question: str, time: FoundTime | None) -> tuple[str, tuple[Window, ...], str | None]:
+    return (question, (), None) if time is None else (time.rest, united(time.windows), time.expression)
+
+
+def times_in(question: str, *, now: datetime, week_start: WeekStart, timezone: tzinfo | None) -> tuple[Window, ...]:
+    """The windows of the times that a question names, at most the first four of them."""
+    windows: list[Window] = []
+    for _ in range(MOST_TIMES):
+        rest, more, _expression = extract(question, now=now, week_start=week_start, timezone=timezone)
+        windows += more
+        if not more or rest == question:
+            break
+        question = rest
+    return tuple(windows)
+
+
+def _asked_time(question: str, words: Sequence[Token], places: Sequence[int], calendar: Calendar) -> FoundTime | None:
     """Find the time at which what a question asks for was said or happened; None if it names none, or not for certain."""
-    if not may_name_a_time(question):
-        return None
-    words = read_words(question)
     asks = any(word.text == "?" for word in words)
-    for time in times_at(question, words, openings(words), calendar):
+    for time in times_at(question, words, places, calendar):
         sentence = _sentence(words, time)
         if asks and not any(word.text == "?" for word in sentence.after):
             continue  # it is in a statement before the question

@@ -58,7 +58,9 @@ TALK = frozenset(
 )  # fmt: skip
 _HOW = frozenset({"how", "many"})
 _WORD = re.compile(r"\w+")
-_DIGIT = re.compile("[0-9]")
+ANY_DIGIT = re.compile("[0-9]")
+# Digits without a word of a unit or a month beside them are a year or a date, "5:30", "3rd", "80s", "24h", "P1Y" or "5 a.m."
+DIGITS_OF_A_TIME = re.compile(r"[0-9]{4}|[0-9]\s*:|[^\W0-9][0-9]|[0-9][^\W0-9]|[ap]\.m\b", re.IGNORECASE)
 
 # Every time has a word of these, or digits.
 ANCHORS = frozenset(
@@ -135,18 +137,18 @@ class FoundTime:
     end: int
 
 
-def may_name_a_time(question: str) -> bool:
-    """True if a question has a word or a digit without which no time is written; most questions have none."""
+def may_name_a_time(question: str, *, digits: re.Pattern[str] = DIGITS_OF_A_TIME) -> bool:
+    """True if a question has a word or digits without which no time is written; most questions have none."""
     text = question[:READ]
-    return not ANCHORS.isdisjoint(map(str.lower, _WORD.findall(text))) or _DIGIT.search(text) is not None
+    return not ANCHORS.isdisjoint(map(str.lower, _WORD.findall(text))) or digits.search(text) is not None
 
 
-def find_time(question: str, calendar: Calendar) -> FoundTime | None:
-    """Find the first time in a question; one that cannot be meant, such as 30 February, is left where it is."""
+def places_of_times(question: str) -> tuple[Sequence[Token], Sequence[int]]:
+    """The words of a question that are looked at, and the first places where a time may begin: none in most questions."""
     if not may_name_a_time(question):
-        return None
+        return (), ()
     words = read_words(question)
-    return next(times_at(question, words, openings(words), calendar), None)
+    return words, openings(words)
 
 
 def read_words(question: str) -> list[Token]:

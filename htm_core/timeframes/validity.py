@@ -16,7 +16,7 @@ from .calendar import CLOCK, ONE_DAY, Calendar, Cycle, Duration, Feast, Weekly, 
 from .cursor import Cursor, ParsedTime, first_day, first_fitting, whole_days
 from .lengths import length
 from .relative import now, relative
-from .sentences import LONGEST, may_name_a_time
+from .sentences import ANY_DIGIT, LONGEST, may_name_a_time
 from .words import NUMBERS, UNITS, Token, tokens
 
 MOST_SENTENCES = 3  # of a text that has one validity
@@ -135,7 +135,7 @@ def find_validity(text: str, calendar: Callable[[], Calendar]) -> Validity | Non
 
     The calendar is only asked for where the text may name a time.
     """
-    if len(text) > MOST_LETTERS or not _OPENING.search(text) or not may_name_a_time(text):
+    if len(text) > MOST_LETTERS or not _OPENING.search(text) or not may_name_a_time(text, digits=ANY_DIGIT):
         return None
     sentences = _sentences(text)
     if not sentences or len(sentences) > MOST_SENTENCES or sentences[-1].rstrip().endswith("?"):

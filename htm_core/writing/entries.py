@@ -12,7 +12,7 @@ from uuid import UUID
 from ..base import validation
 from ..base.errors import InvalidInput
 from ..base.filters.json_values import json_bytes
-from ..base.folding import has_words
+from ..base.folding import has_words, lexical_text
 from ..base.identity import node_id
 from ..base.limits import CALL_BYTES, TAGS_PER_CALL
 from ..base.settings import Settings
@@ -21,7 +21,7 @@ from ..base.types import Draft, TokenCounter, Window
 from ..db.records import Entry, PassageDraft
 from ..text import tags
 from ..text.markdown import Chunk
-from ..text.passages import lexical_text, split
+from ..text.passages import split
 from ..text.readable import Readable, is_markdown
 from ..text.redaction.redactor import Redactor
 from ..text.redaction.values import with_markers

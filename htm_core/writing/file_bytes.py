@@ -11,8 +11,8 @@ from pathlib import PurePath
 
 from ..base import time_limit
 from ..base.errors import InvalidInput
+from ..base.folding import legible
 from ..base.limits import FILE_BYTES
-from ..base.storable import legible
 from ..text.known_files import is_pdf, may_be_pdf
 from ..text.readable import Readable, is_markdown, of_pages, plain_type
 from . import pdf_pages

@@ -12,11 +12,11 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from uuid import UUID
 
+from ..base.folding import lexical_text
 from ..db.connection import Queued
 from ..db.database import Connection, Row
 from ..db.queries import load
 from ..db.records import Entry
-from ..text.passages import lexical_text
 from . import nodes, places
 
 # A text of fewer words stands in other texts by chance, unless it is longer than so many characters.

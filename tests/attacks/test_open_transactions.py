@@ -17,10 +17,10 @@ from llama_index.core.llms import ChatMessage
 
 import htm_core
 from htm_core import Memory, Settings
+from htm_core.base.folding import lexical_text
 from htm_core.db.connection import Connection
 from htm_core.db.transactions import Start, Transactions
 from htm_core.palace import Enforcer, Palace
-from htm_core.text.passages import lexical_text
 from htm_langchain import HTMMemoryMiddleware
 from htm_llamaindex import HTMMemory
 from tests.cli.conftest import Htm, environment, htm, models  # noqa: F401 - fixtures

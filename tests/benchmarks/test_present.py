@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.present.dialogues import CONSTANT, PAST, PRESENT, Dialogue, by_others, made, together, topics, written
-from htm_core.reading.present_questions import asks_the_present
+from htm_core.text.questions import asks_the_present
 
 
 @pytest.fixture(scope="module")

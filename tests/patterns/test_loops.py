@@ -46,7 +46,8 @@ GIVEN: Mapping[str, Any] = {
 OF_CLAUSES = (
     "htm_core.change.facts",
     "htm_core.change.profile",
-    "htm_core.recall.english_words",
+    "htm_core.recall.spelling.is_english",
+    "htm_core.recall.spelling.is_compound",
     "htm_core.text.singular",
 )
 

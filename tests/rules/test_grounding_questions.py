@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.reading.questions import about_questions, only_asks
+from htm_core.text.questions import about_questions, only_asks
 
 
 @pytest.mark.parametrize(

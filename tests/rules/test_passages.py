@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from htm_core.base.errors import InvalidInput
-from htm_core.text.passages import LIMIT, PassageSpan, lexical_query, lexical_text, split
+from htm_core.base.folding import lexical_query, lexical_text
+from htm_core.text.passages import LIMIT, PassageSpan, split
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 PIECES = st.sampled_from(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from htm_core.recall.phrases import LONGEST, MOST, quoted_phrases
+from htm_core.text.questions import LONGEST_PHRASE, MOST_PHRASES, quoted_phrases
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,6 @@ def test_what_is_quoted_is_a_phrase(question: str, phrases: tuple[str, ...]) -> 
 @given(st.text(alphabet="ab \"'“”„«»\u2018\u2019「」.é", max_size=80))
 def test_any_text_gives_a_few_short_phrases_of_its_own_words(question: str) -> None:
     phrases = quoted_phrases(question)
-    assert len(phrases) <= MOST
-    assert all(0 < len(phrase) <= LONGEST and phrase == phrase.strip() for phrase in phrases)
+    assert len(phrases) <= MOST_PHRASES
+    assert all(0 < len(phrase) <= LONGEST_PHRASE and phrase == phrase.strip() for phrase in phrases)
     assert all(set(phrase) <= set(question.lower()) for phrase in phrases)

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from htm_core.base.types import Window
-from htm_core.recall.query_signals import in_first_person, name_forms, named, times_in
+from htm_core.text.questions import in_first_person, name_forms, named
+from htm_core.timeframes.questions import times_in
 
 NOW = datetime(2026, 5, 14, 12, tzinfo=UTC)
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from htm_core.base.settings import Signals
 from htm_core.base.types import Window
-from htm_core.recall.ranking import WEIGHTS
 from htm_core.recall.scoring import (
     ADDED_IN_FULL_TO,
+    WEIGHTS,
     Candidates,
     ScoringQuery,
     best_candidates,

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from htm_core.recall.english_words import is_compound, is_english, ranks
-from htm_core.recall.spelling import Doubtful, Similar, doubtful, mended, unlikeliness, without_marks
+from htm_core.recall.spelling import (
+    Doubtful,
+    Similar,
+    doubtful,
+    is_compound,
+    is_english,
+    mended,
+    ranks,
+    unlikeliness,
+    without_marks,
+)
 
 
 def meant(question: str, language: str = "english", **similar: Similar) -> dict[str, str]:

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from htm_core import InvalidInput, Window
-from htm_core.timeframes.parse import extract_filter, parse
+from htm_core.timeframes.parse import parse
+from htm_core.timeframes.questions import extract_filter
 
 NOW = datetime(2026, 11, 18, 14, 30, tzinfo=UTC)  # a Wednesday
 

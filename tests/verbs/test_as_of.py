@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from htm_core import InvalidInput, Memory, NotFound, Settings, Window
-from htm_core.base.trust import SOURCES, source_of, trust_of
+from htm_core.base.trust import SOURCES
+from htm_core.base.types.memories import source_of, trust_of
 from htm_core.db.database import Database
 from tests.conftest import SETTINGS
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from htm_core import Draft, Memory, Signals
-from htm_core.recall import ranking
+from htm_core.recall import scoring
 from htm_core.recall.scoring import ADDED_IN_FULL_TO
 from tests.conftest import SETTINGS, Make
 
-WEIGHTS = dict(ranking.WEIGHTS)
+WEIGHTS = dict(scoring.WEIGHTS)
 
 TALK = [
     "Shall we look at the old crane in the harbour?",
@@ -34,7 +34,7 @@ def test_what_the_ranker_adds_is_a_part_of_the_score_and_the_score_stays_in_its_
         talk(memory)
         for scale in (1.0, 50.0, -50.0):
             for name, weight in WEIGHTS.items():
-                monkeypatch.setitem(ranking.WEIGHTS, name, scale * weight)
+                monkeypatch.setitem(scoring.WEIGHTS, name, scale * weight)
             hits = memory.recall("Who painted the crane in the harbour?", explain=True, hold=False)
             assert hits
             assert any(hit.signals["ranker"] for hit in hits)

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from .options import DEFAULT_IMPORTANCE, Metadata, Source
 from .quick import quickly_made
 from .timeframes import TimeframeLike, Window
+
+# How far each source is trusted; docs/change.md says why in this order.
+TRUST: Mapping[Source | None, int] = {
+    "user": 4,
+    None: 4,  # the program itself, which nobody else wrote
+    "assistant": 3,
+    "import": 2,
+    "file": 2,
+    "tool": 1,
+    "web": 0,
+}
+ROLES_WITH_A_SOURCE: tuple[Source, ...] = ("user", "assistant", "tool")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +128,18 @@ class Mention:
 def times_said(mentions: Iterable[Mention]) -> int:
     """Count how often something was said: a mention and its copies are one saying."""
     return len({mention.copy_of or mention.id for mention in mentions})
+
+
+def source_of(source: Source | None, role: str | None) -> Source | None:
+    """Where something came from: the source that was given, else its role; None is the program itself."""
+    if source is not None:
+        return source
+    return next((each for each in ROLES_WITH_A_SOURCE if each == role), None)
+
+
+def trust_of(trust: int | None, source: Source | None) -> int:
+    """The trust level that was given, else that of the source."""
+    return TRUST[source] if trust is None else trust
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

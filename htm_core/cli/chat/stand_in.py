@@ -13,8 +13,8 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 
 from ...prompt.memory_block import split_blocks
 from ...prompt.prompt_block import MAYBE, items_of
-from ...reading.questions import only_asks
 from ...text.excerpts import excerpt, shared_words
+from ...text.questions import only_asks
 
 NAME = "stand-in"
 QUOTED = 3  # sayings in an answer

@@ -11,8 +11,7 @@ from hashlib import sha256
 from typing import Any, TypeAlias
 
 from ...base.errors import InvalidInput
-from ...base.folding import has_words
-from ...base.storable import legible, storable
+from ...base.folding import has_words, legible, storable
 from ...base.types import Attachment, Draft, Source
 from ...base.validation import check_content, check_metadata, check_name
 from ...text.file_blocks import FileBlock, named, source_of_files
