@@ -97,10 +97,8 @@ PURE = (
     "htm_core.importers.transcripts.turns",
     "htm_core.base.trust",
     "htm_core.base.validation",
-    "htm_core.working.claims",
     "htm_core.working.context",
     "htm_core.working.eviction_policies",
     "htm_core.working.memory",
     "htm_core.working.plan",
-    "htm_core.working.sorted_keys",
 )

@@ -11,9 +11,8 @@ from threading import RLock
 from ..base.errors import InvalidInput
 from ..base.types import Eviction, Item
 from ..base.validation import check_budget, check_epoch_seconds
-from .claims import Claim, Claims, claim_of
 from .eviction_policies import Policy, PolicyFailed, ranking
-from .plan import Plan, PlanBuilder, Refusal, View, renewed
+from .plan import Claim, Claims, Plan, PlanBuilder, Refusal, View, claim_of, renewed
 
 __all__ = ["Plan", "Refusal", "WorkingMemory"]
 
@@ -128,14 +127,31 @@ class WorkingMemory:
     ) -> Plan:
         """Reserve what a builder makes of items; a policy that fails makes it refuse them all."""
         with self._lock:
-            builder = self._builder(now)
+            at = self._checked_now(now)
+            view = View(
+                held=self._held,
+                ranking=self._ranking,
+                leaving=self._claims.leaving,
+                wanted=self._claims.wanted,
+                budget=self._budget,
+                room=self._budget - self._tokens - self._claims.reserved,
+            )
+            builder = PlanBuilder(view, now=at)
             try:
                 bring(builder, items)
             except PolicyFailed as error:
                 _log.warning("%d memories are stored and not held in working memory: %s", len(items), error)
-                builder = self._builder(now)
+                builder = PlanBuilder(view, now=at)
                 builder.refused = [Refusal(item=item, reason="policy") for item in items]
-            return self._reserve(builder)
+            claim = claim_of(builder)
+            plan = Plan(
+                admitted=tuple(claim.incoming.values()),
+                refused=tuple(builder.refused),
+                victims=claim.victims,
+                reserved=claim.growth,
+            )
+            self._claims.reserve(plan, claim)
+            return plan
 
     def apply(self, plan: Plan, *, now: float) -> tuple[Eviction, ...]:
         """Carry out a committed plan: victims leave, items come in; returns one `Eviction` per victim.
@@ -154,7 +170,8 @@ class WorkingMemory:
                 self._let_go(id)
             for item in claim.incoming.values():
                 self._put(self._arrived(item, claim))
-            return tuple(replace(victim, at=at) for victim in claim.receipts)
+            # Whoever was removed before the plan could evict it has no receipt.
+            return tuple(replace(victim, at=at) for victim in claim.victims if victim.item.id not in claim.removed)
 
     def release(self, plan: Plan) -> None:
         """Give up a plan whose commit failed: nothing changes, and its victims are available again."""
@@ -262,28 +279,6 @@ class WorkingMemory:
                 self._claims.cancel(id, held=self._held.get(id))
                 gone.append(self._let_go(id))
         return tuple(item for item in gone if item is not None)
-
-    def _builder(self, now: float) -> PlanBuilder:
-        view = View(
-            held=self._held,
-            ranking=self._ranking,
-            leaving=self._claims.leaving,
-            wanted=self._claims.wanted,
-            budget=self._budget,
-            room=self.free,
-        )
-        return PlanBuilder(view, now=self._checked_now(now))
-
-    def _reserve(self, builder: PlanBuilder) -> Plan:
-        claim = claim_of(builder)
-        plan = Plan(
-            admitted=tuple(claim.incoming.values()),
-            refused=tuple(builder.refused),
-            victims=tuple(builder.victims),
-            reserved=claim.growth,
-        )
-        self._claims.reserve(plan, claim)
-        return plan
 
     def _arrived(self, item: Item, claim: Claim) -> Item:
         """The item as it comes in: with accesses that were counted since it was planned, and at the size that was planned."""

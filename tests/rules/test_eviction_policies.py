@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from htm_core.base.errors import InvalidInput
 from htm_core.base.types import Item
-from htm_core.working.eviction_policies import POLICIES, PolicyFailed, ranking
-from htm_core.working.sorted_keys import CHUNK, Recency, SortedKeys
+from htm_core.working.eviction_policies import CHUNK, POLICIES, PolicyFailed, Recency, SortedKeys, ranking
 
 HOUR, DAY = 3600.0, 86_400.0
 NOW = 100 * DAY
