@@ -14,7 +14,6 @@ from uuid import UUID
 
 from ..base import time_limit, validation
 from ..base.errors import InvalidInput
-from ..base.handle import Handle
 from ..base.identity import document_id, moment_id
 from ..base.limits import DIMENSIONS
 from ..base.telemetry import telemetry
@@ -24,7 +23,7 @@ from ..db import jobs
 from ..db.database import Connection, Database
 from ..db.errors import attempts, retry_transaction
 from ..db.indexes import THRESHOLD
-from ..db.verbs import verbs
+from ..db.verbs import Handle, verbs
 from ..engine.engine import Engine
 from ..models.embedders import resolve
 from ..text.redaction.redactor import Redactor

@@ -1,28 +1,53 @@
-"""A span and a time limit for each verb, given in one place: a class whose public methods are verbs is decorated with `verbs`."""
+"""A span, a time limit and clear errors for each verb: a class whose public methods are verbs is decorated with `verbs`."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import logging
-from collections.abc import Callable, Iterator, Sequence
+import types
+import typing
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import islice
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, NoReturn, Self, TypeVar, Union, get_args, get_origin
 
 from ..base import time_limit
-from ..base.errors import DeadlineExceeded, HTMError
+from ..base.errors import DeadlineExceeded, HTMError, InvalidInput
 from ..base.memory_operations import count_of, described_answer, described_call, figures_of, operation_of
+from ..base.option_sets import type_hints
 from ..base.settings import Settings
 from ..base.telemetry import SILENCE, Figure, Telemetry, captures_content
-from ..base.wrong_arguments import RAW, wrong_argument
 from .errors import translated
+
+LOOKED_AT = 1_000  # items of a list that is an argument of another type
+RAW = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError, AssertionError)
 
 _T = TypeVar("_T")
 _in_verb: ContextVar[bool] = ContextVar("htm_in_verb", default=False)
 _log = logging.getLogger("htm.telemetry")
+
+
+class Handle:
+    """A handle on what a process shares. A copy of it, shallow or deep, is itself, and pickling it raises `TypeError`.
+
+    Frameworks copy what they are configured with; a copied memory would be a second view of the same conversation.
+    """
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"cannot pickle a {type(self).__name__}: it holds connections, and an address that may have a password in it; "
+            "make it anew in the other process, from a Memory(…) there, whose database HTM_DATABASE_URL may name"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,55 +89,50 @@ def verbs(
             if name == "__init__" or name in besides:
                 setattr(kind, name, _translated(verb))
             elif inspect.isfunction(verb) and not name.startswith("_"):
-                traced = _traced(f"{prefix}.{name}", verb, plan)
-                setattr(kind, name, _bounded(traced, settings_of))
+                setattr(kind, name, _bounded(f"{prefix}.{name}", verb, plan))
         return kind
 
     return decorate
 
 
 def _translated(verb: Callable[..., Any]) -> Callable[..., Any]:
-    named = _named(verb)
-
     @functools.wraps(verb)
     def run(self: Any, *args: Any, **options: Any) -> Any:
         """Call the verb; raw errors become ours."""
         try:
             with translated():
-                return named(self, *args, **options)
+                try:
+                    return verb(self, *args, **options)
+                except RAW as error:
+                    if (wrong := wrong_argument(verb, (self, *args), options, error)) is None:
+                        raise
+                    raise wrong from error
         finally:
             del args, options  # a traceback with variables would show the password of a URL
 
     return run
 
 
-def _named(verb: Callable[..., Any]) -> Callable[..., Any]:
+def _bounded(name: str, verb: Callable[..., Any], plan: _Plan) -> Callable[..., Any]:
     @functools.wraps(verb)
     def run(self: Any, *args: Any, **options: Any) -> Any:
-        """Call the verb; an error of Python's own becomes one that names the argument of another type."""
+        """Call the verb within its time, and in a span of its name unless another verb calls it."""
+        telemetry = plan.telemetry_of(self)
+        call: Callable[..., Any] = verb
+        if telemetry is not SILENCE and not _in_verb.get():
+            call = functools.partial(_traced, name, verb, plan, telemetry)
         try:
-            return verb(self, *args, **options)
-        except RAW as error:
-            wrong = None if isinstance(error, HTMError) else wrong_argument(verb, (self, *args), options)
-            if wrong is None:
-                raise
-            raise wrong from error
+            if time_limit.current() is not None:
+                return call(self, *args, **options)
+            with bounded(plan.settings_of(self)):
+                try:
+                    return call(self, *args, **options)
+                except RAW as error:
+                    if (wrong := wrong_argument(verb, (self, *args), options, error)) is None:
+                        raise
+                    raise wrong from error
         finally:
             del args, options  # as above
-
-    return run
-
-
-def _bounded(verb: Callable[..., Any], settings_of: Callable[[Any], Settings]) -> Callable[..., Any]:
-    named = _named(verb)
-
-    @functools.wraps(verb)
-    def run(self: Any, *args: Any, **options: Any) -> Any:
-        """Call the verb, within its time."""
-        if time_limit.current() is not None:
-            return verb(self, *args, **options)
-        with bounded(settings_of(self)):
-            return named(self, *args, **options)
 
     return run
 
@@ -133,30 +153,25 @@ def bounded(settings: Settings) -> Iterator[None]:
         ) from error
 
 
-def _traced(name: str, verb: Callable[..., Any], plan: _Plan) -> Callable[..., Any]:
-    @functools.wraps(verb)
-    def run(self: Any, *args: Any, **options: Any) -> Any:
-        """Call the verb, within a span of its name."""
-        telemetry = plan.telemetry_of(self)
-        if telemetry is SILENCE or _in_verb.get():
-            return verb(self, *args, **options)
-        inside = _in_verb.set(True)
-        try:
-            subject = args[0] if args else None
-            operation = operation_of(name, options, subject=subject)
-            with telemetry.span(name, operation=operation) as span:
-                if not span.is_recording:
-                    return verb(self, *args, **options)
-                settings = plan.settings_of(self)
-                content = captures_content(settings)
-                span.set(_told(lambda: _call(self, name, subject, options, plan, operation, content=content)))
-                answer = verb(self, *args, **options)
-                span.set(_told(lambda: _answer(answer, operation, content=content)))
-                return answer
-        finally:
-            _in_verb.reset(inside)
-
-    return run
+def _traced(
+    name: str, verb: Callable[..., Any], plan: _Plan, telemetry: Telemetry, self: Any, /, *args: Any, **options: Any
+) -> Any:
+    """Call a verb within a span of its name."""
+    inside = _in_verb.set(True)
+    try:
+        subject = args[0] if args else None
+        operation = operation_of(name, options, subject=subject)
+        with telemetry.span(name, operation=operation) as span:
+            if not span.is_recording:
+                return verb(self, *args, **options)
+            settings = plan.settings_of(self)
+            content = captures_content(settings)
+            span.set(_told(lambda: _call(self, name, subject, options, plan, operation, content=content)))
+            answer = verb(self, *args, **options)
+            span.set(_told(lambda: _answer(answer, operation, content=content)))
+            return answer
+    finally:
+        _in_verb.reset(inside)
 
 
 def _call(
@@ -194,3 +209,61 @@ def names_in(engine: Any) -> dict[str, Figure]:
         "gen_ai.agent.name": engine.robot,
     }
     return {name: value for name, value in named.items() if value is not None}
+
+
+# -- arguments of another type ----------------------------------------------------------------------------------------
+
+
+def wrong_argument(
+    verb: Callable[..., Any], args: tuple[Any, ...], options: Mapping[str, Any], error: Exception
+) -> InvalidInput | None:
+    """The error that names the first argument of another type, for one of Python's own.
+
+    None where all have theirs, the call itself does not fit, or the error is ours.
+    """
+    if isinstance(error, HTMError):
+        return None
+    try:
+        hints, signature = type_hints(verb), inspect.signature(verb)
+        arguments = signature.bind(*args, **options).arguments
+    except (TypeError, NameError):
+        return None
+    for name, value in arguments.items():
+        if name in hints and not _fits(value, hints[name]):
+            annotation = signature.parameters[name].annotation
+            wanted = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+            return InvalidInput(f"expected {name} to be {wanted}, got {_shown(value)}; nothing was done")
+    return None
+
+
+def _shown(value: object) -> str:
+    try:
+        return f"{type(value).__name__} {value!r:.80}"
+    except Exception:  # a repr may do anything
+        return type(value).__name__
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """True if a value is of a type, as far as that can be told without using it up."""
+    if hint is Any:
+        return True
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return any(_fits(value, each) for each in inner)
+    if origin is Annotated:
+        return _fits(value, inner[0])
+    if origin is Literal:
+        return isinstance(value, str | int | None) and value in inner
+    kind = origin or (types.NoneType if hint is None else hint)
+    if not isinstance(kind, type) or getattr(kind, "_is_protocol", False):
+        return True
+    if kind in (int, float):
+        return isinstance(value, int if kind is int else int | float) and not isinstance(value, bool)
+    if not isinstance(value, kind) or (isinstance(value, str | bytes) and inner):
+        return False
+    if isinstance(value, Mapping):
+        pairs = islice(value.items(), LOOKED_AT)
+        return len(inner) != 2 or all(_fits(key, inner[0]) and _fits(each, inner[1]) for key, each in pairs)
+    if isinstance(value, Collection) and len(inner) == 1:
+        return all(_fits(each, inner[0]) for each in islice(value, LOOKED_AT))
+    return True

@@ -12,12 +12,11 @@ from uuid import UUID
 
 from ..base import validation
 from ..base.errors import InvalidInput
-from ..base.handle import Handle
 from ..base.types import Draft, Mention
 from ..db.database import Connection
 from ..db.errors import attempts
 from ..db.records import WrittenEntry
-from ..db.verbs import verbs
+from ..db.verbs import Handle, verbs
 from ..text.redaction.redactor import Redactor
 from ..writing import forgetting, mentions
 from ..writing.redaction import redact_draft

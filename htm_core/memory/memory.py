@@ -13,7 +13,6 @@ from pydantic import SecretStr
 
 from ..base import validation
 from ..base.errors import InvalidInput
-from ..base.handle import Handle
 from ..base.option_sets import with_options
 from ..base.settings import Settings
 from ..base.types import (
@@ -55,7 +54,7 @@ from ..base.types import (
 )
 from ..change import tidy
 from ..change.changes import Changes
-from ..db.verbs import bounded, verbs
+from ..db.verbs import Handle, bounded, verbs
 from ..engine import read
 from ..engine.engine import Clock, utc_now
 from ..engine.groups.group import Group, join_group
@@ -258,7 +257,9 @@ class Memory(Handle):
             content=content, id=id, key=key, importance=importance, tags=tags, metadata=metadata, session=session, role=role,
             name=name, at=at, payload=payload, valid=valid, ttl=ttl, expires_at=expires_at, source=source, trust=trust,
         )  # fmt: skip
-        return self.remember_many([draft])[0]
+        [node] = self._engine.write([draft])
+        assert node is not None  # only a log's wordless message has none
+        return node
 
     def remember_many(self, drafts: Sequence[Draft | Mapping[str, Any]]) -> list[Node]:
         """Remember many texts in one transaction: all of them, or none on an error.
@@ -272,7 +273,8 @@ class Memory(Handle):
             raise InvalidInput(
                 f"expected at most {self._engine.settings.max_drafts:,} drafts, got {len(listed):,}; use batches"
             )
-        return [_with_words(node) for node in self._engine.write(listed)] if listed else []
+        nodes = self._engine.write(listed) if listed else []
+        return [node for node in nodes if node is not None]  # all have one: only a log has messages without words
 
     def revise(
         self, key: str, content: str, *, if_version: int | None = None, importance: float | None = None,
@@ -619,8 +621,3 @@ class Memory(Handle):
         self._runtime.worker.clients.release(self._engine)
         if self._engine.database.opened:
             self._runtime.write_behind.write()
-
-
-def _with_words(node: Node | None) -> Node:
-    assert node is not None  # only a log's wordless message has no node
-    return node

@@ -10,11 +10,10 @@ from uuid import UUID
 
 from ..base.errors import InvalidInput
 from ..base.folding import normal_form
-from ..base.handle import Handle
 from ..base.places import HOUR, Placed, Room, note_lifetime
 from ..base.types import Draft, Source
 from ..base.validation import check_id, check_limit, check_several
-from ..db.verbs import names_in, verbs
+from ..db.verbs import Handle, names_in, verbs
 from ..memory.aio import _Twin, awaited
 from ..memory.memory import Memory
 from ..writing import places
