@@ -30,8 +30,8 @@ from .cluster.tenant_cells import TenantCells
 from .cluster.tenant_locations import HOME
 from .connection import Connection, Row, merged, readable
 from .errors import translated
-from .growth import Growth
 from .installation import Installation
+from .jobs import Growth
 from .known_speakers import KnownSpeakers
 from .owner_claims import EVERYBODY, NOBODY, OwnerClaim
 from .pools import Pools
@@ -164,9 +164,11 @@ class Database:
 
         Raises `DatabaseUnavailable`, `QueryTimeout`, `SchemaOutdated`, `StorageError`.
         """
-        claim = claim or (EVERYBODY if role == "htm_worker" else NOBODY)
+        if claim is None:
+            claim = EVERYBODY if role == "htm_worker" else NOBODY
         followed = role == "htm_app" if followed is None else followed
-        with time_limit.limited(self.transactions.limit(patient=patient)), contextlib.ExitStack() as held:
+        limit = self.transactions.limit(patient=patient)
+        with time_limit.limited(limit), contextlib.ExitStack() as held:
 
             def begun(cell: Database, version: int | None) -> Connection:
                 """A transaction that has begun there."""
@@ -186,7 +188,8 @@ class Database:
 
             yield self._in_cell("" if at_home else tenant, begun)
             held.close()
-            time_limit.transaction_ended()
+            if limit.slides:
+                limit.restart()
 
     def reading(
         self,
@@ -201,14 +204,16 @@ class Database:
 
         On a replica that fails, `work` is called once more on the primary. The rest is as in `transaction`.
         """
-        with time_limit.limited(self.transactions.limit(patient=patient)):
+        limit = self.transactions.limit(patient=patient)
+        with time_limit.limited(limit):
             answer = self._in_cell(
                 tenant,
                 lambda cell, version: cell._reading(
                     tenant, work, claim=claim, patient=patient, now=now, version=version
                 ),
             )
-            time_limit.transaction_ended()
+            if limit.slides:
+                limit.restart()
             return answer
 
     def read(
@@ -230,14 +235,16 @@ class Database:
 
         Raises as `transaction` does.
         """
-        with time_limit.limited(self.transactions.limit(patient=False)):
+        limit = self.transactions.limit(patient=False)
+        with time_limit.limited(limit):
             rows = self._in_cell(
                 tenant,
                 lambda cell, version: cell._read_alone(
                     tenant, statement, parameters, claim=claim, now=now, primary=primary, version=version
                 ),
             )
-            time_limit.transaction_ended()
+            if limit.slides:
+                limit.restart()
             return rows
 
     def _reading(

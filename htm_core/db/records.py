@@ -5,14 +5,14 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from psycopg.types.multirange import TimestamptzMultirange
 from psycopg.types.range import TimestamptzRange
 
-from ..base.types import DEFAULT_IMPORTANCE, Mention, Node, Source, Window
+from ..base.types import Mention, Node, Source, Window
 from ..base.types.memories import source_of, trust_of
 
 
@@ -87,29 +87,6 @@ def node_of(row: Mapping[str, Any]) -> Node:
         expires_at=row.get("expires_at"),
         times_said=row["times_said"],
         last_said=row["last_said"],
-    )
-
-
-def new_node(entry: Entry, metadata: dict[str, Any]) -> Node | None:
-    """The node of an entry that has just made it, as it would be read; None where that takes the database to say.
-
-    That is so for a key, and for the order of several tags. `metadata` is the entry's as the database has it, which may write a
-    number in another way.
-    """
-    if entry.node is None or entry.key is not None or len(entry.tags) > 1:
-        return None
-    at = entry.at.astimezone(UTC)
-    return Node(
-        id=str(entry.node),
-        content=entry.content,
-        importance=DEFAULT_IMPORTANCE if entry.importance is None else entry.importance,
-        tags=entry.tags,
-        metadata=metadata,
-        tokens=entry.tokens,
-        created_at=at,
-        accessed_at=at,
-        expires_at=None if entry.expires_at is None else entry.expires_at.astimezone(UTC),
-        last_said=at,
     )
 
 

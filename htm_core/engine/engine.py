@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import partial
 from typing import TYPE_CHECKING, Any, LiteralString, TypeVar
 from uuid import UUID
 
@@ -16,7 +17,7 @@ from ..base import time_limit, validation
 from ..base.errors import DimensionMismatch, ModelError
 from ..base.identity import anonymous, moment_id
 from ..base.settings import Settings
-from ..base.telemetry import telemetry
+from ..base.telemetry import SILENCE, telemetry
 from ..base.time_limit import EMBEDDED_AT_ONCE, WRITTEN_AT_ONCE
 from ..base.types import (
     DEFAULT_IMPORTANCE,
@@ -40,7 +41,7 @@ from ..db.transactions import First
 from ..models.embedders import CheckedEmbedder, as_option
 from ..text.redaction.redactor import Redactor
 from ..working.memory import Plan, WorkingMemory
-from ..working.store import QueuedChange, SetChange
+from ..working.store import SetChange
 from ..working.working_sets import WorkingSet, open_sets
 from ..writing.calendar import timezone_of, windows_at
 from ..writing.entries import Preparer
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from ..models.rerankers import CheckedReranker
 
 Clock = Callable[[], datetime]
+utc_now: Clock = partial(datetime.now, UTC)
 T = TypeVar("T")
 STEP = timedelta(microseconds=1)  # between the accesses to two hits of one recall
 # What an operation adds to the transaction of a write: before the drafts are written, and after.
@@ -65,11 +67,6 @@ _log = logging.getLogger("htm.engine")
 def new_id() -> UUID:
     """A new id; ids sort by the time at which they were made."""
     return moment_id(time.time(), secrets.token_bytes(10))
-
-
-def utc_now() -> datetime:
-    """The present time, with its time zone."""
-    return datetime.now(UTC)
 
 
 class Engine:
@@ -132,6 +129,8 @@ class Engine:
         self._embed_now = embed == "now"
         self._on_evict = on_evict
         self._on_event = on_event
+        # Whose memories are written, by whom, and the model of their vectors.
+        self._writer = {"owner": self.owner, "robot": robot, "model": embedder.name}
         self._preparer = Preparer(
             owner=self.owner,
             session=session or "",
@@ -183,40 +182,32 @@ class Engine:
         """
         name = self.embedder.name
         key = (self.tenant, self.robot, name)
-        claim = EVERYBODY if everybody else claim_of(self.owner, *also)
         is_settled = key in self.database.settled
-        at_once = first if is_settled else None
-        with (
-            self._unsettled_when_rows_are_missing(),
-            self.database.transaction(
-                self.tenant,
-                claim=claim,
-                patient=patient,
-                now=now or self.clock(),
-                first=at_once,
-                alone=alone and is_settled,
-            ) as connection,
-        ):
-            if not is_settled:
-                state = tenants.ensure_rows(connection, robot=self.robot, model=name, language=self.settings.language)
-                if state.model not in (None, name):
-                    raise DimensionMismatch(
-                        f"expected the model {state.model}, with which the memories of tenant {self.tenant!r} are embedded, "
-                        f"got {name}; open the memory with that one, or change over: htm reembed --embedder {as_option(name)}"
-                    )
-                if first is not None:
-                    first(connection)
-            yield connection
-        self.database.settled.add(key)
-
-    @contextmanager
-    def _unsettled_when_rows_are_missing(self) -> Iterator[None]:
-        """Make the rows of the tenant again in the next transaction, when another process has erased them with all the rest."""
+        begun = self.database.transaction(
+            self.tenant,
+            claim=EVERYBODY if everybody else claim_of(self.owner, *also),
+            patient=patient,
+            now=now or self.clock(),
+            first=first if is_settled else None,
+            alone=alone and is_settled,
+        )
         try:
-            yield
-        except RowsMissing:
+            with begun as connection:
+                if not is_settled:
+                    language = self.settings.language
+                    state = tenants.ensure_rows(connection, robot=self.robot, model=name, language=language)
+                    if state.model not in (None, name):
+                        raise DimensionMismatch(
+                            f"expected the model {state.model}, with which the memories of tenant {self.tenant!r} are embedded, "
+                            f"got {name}; open the memory with that one, or change over: htm reembed --embedder {as_option(name)}"
+                        )
+                    if first is not None:
+                        first(connection)
+                yield connection
+        except RowsMissing:  # another process has erased the tenant: the next transaction makes its rows again
             self.unsettle()
             raise
+        self.database.settled.add(key)
 
     def unsettle(self) -> None:
         """Forget that the rows of this tenant, its robots and its model are there."""
@@ -296,18 +287,38 @@ class Engine:
         time_limit.grow(len(drafts), batch_size=WRITTEN_AT_ONCE)
         entries = self._preparer.entries(drafts, now=now, wordless=wordless)
         entries[:retold] = [replace(each, is_retold=True) for each in entries[:retold]]
-        answered = len(entries)
-        entries += self._preparer.attached(drafts, entries, now=now)
+        answered = len(drafts)
         if self._embed_now:
             entries = self._with_vectors(entries)
         working = self.working  # the same to the end, even if the robot joins a group meanwhile
         memory = working.load(now=seconds)
         held = [entry for entry in last_said(entries[:answered]) if entry.node is not None] if hold else []
-        # Of an import that comes again all would be sent in vain.
-        at_once = len(entries) <= FEW or all(entry.external_id is None for entry in entries)
         plan = memory.plan(
             [_item_of_entry(memory, entry, seconds, place=place) for place, entry in enumerate(held)], now=seconds
         )
+        outcome, change = self._commit(entries, working, plan, before=before, after=after)
+        self._take_over(outcome, working, working.apply(plan, change, now=seconds), now=now)
+        if self._embed_now and self.settings.supersession is not None and len(entries) <= FEW:
+            self._compare_now(self.tenant, [each.node for each in outcome.written if each.node is not None])
+        self.emit("remember", count=len(entries), new=sum(each.is_new for each in outcome.written))
+        return [
+            replace(outcome.nodes[each.node], is_new=each.is_new) if each.node in outcome.nodes else None
+            for each in outcome.written[:answered]
+        ]
+
+    def _commit(
+        self,
+        entries: list[Entry],
+        working: WorkingSet,
+        plan: Plan,
+        *,
+        before: Before | None,
+        after: After | None,
+    ) -> tuple[Outcome, SetChange | None]:
+        """Write entries and a plan of working memory in one transaction; the plan is released where that fails."""
+        memory = working.memory
+        # Of an import that comes again all would be sent in vain.
+        at_once = before is None and (len(entries) <= FEW or all(entry.external_id is None for entry in entries))
 
         def transaction() -> tuple[Outcome, SetChange | None]:
             working.await_writing(plan)
@@ -318,20 +329,43 @@ class Engine:
                 known = {each.node for each in entries if each.node is not None and str(each.node) in memory}
                 begun[:] = [begin_write(connection, entries, **self._writer, seem_known=known)]
 
-            with self.transaction(first=begin if at_once and before is None else None) as connection:
-                outcome, change = self._commit(connection, entries, working, plan, before, after, begun=begun)
+            with self.transaction(first=begin if at_once else None) as connection:
+                if before is not None:
+                    before(connection)
+                outcome = write(connection, entries, **self._writer, begun=begun[0] if begun else None)
+                change = working.write(connection, plan, live=outcome.live, dead=sorted(outcome.dead))
+                self._queue_jobs(connection, entries, outcome.written)
+                if after is not None:
+                    after(connection, outcome.written)
             return outcome, None if change is None else change.written()
 
         try:
-            outcome, change = retry_transaction(
-                transaction,
-                # With an id it is the same mention: said twice, nothing changes.
-                repeatable=all(entry.external_id is not None for entry in entries),
-            )
+            # With an id it is the same mention: said twice, nothing changes.
+            return retry_transaction(transaction, repeatable=all(entry.external_id is not None for entry in entries))
         except BaseException:
             memory.release(plan)
             raise
-        evictions = working.apply(plan, change, now=seconds)
+
+    def _queue_jobs(self, connection: Connection, entries: Sequence[Entry], written: Sequence[WrittenEntry]) -> None:
+        """Queue the jobs of new nodes, and go with the commit.
+
+        What has its vectors already is compared with what was said before; all others are when they get theirs.
+        """
+        made = [each.node for each in written if each.is_new and each.node is not None]
+        for kind, model in self._lanes:
+            jobs.enqueue(connection, sorted(set(made)), kind=kind, model=model, bulk=len(made) > FEW)
+        if self.settings.supersession is not None and len(entries) <= FEW:
+            embedded = {entry.node for entry in entries if entry.pieces and None not in entry.vectors}
+            ready = [each.node for each in written if each.node and (each.said_again or each.node in embedded)]
+            jobs.enqueue(connection, ready, kind="supersede")
+        if self.database.growth.grew(self.tenant, len(made)):
+            jobs.enqueue_count(connection)
+
+    def _take_over(
+        self, outcome: Outcome, working: WorkingSet, evictions: Sequence[Eviction], *, now: datetime
+    ) -> None:
+        """Bring what this process knows up to date with what was written, and wake those that work on it."""
+        seconds, memory = now.timestamp(), working.memory
         for node in outcome.nodes.values():
             item = memory.get(node.id)
             if item is None:
@@ -345,66 +379,17 @@ class Engine:
             )
             if known != item:
                 memory.update(known, now=seconds)
-        self._count_again(working, outcome.written, at=now)
+        said_again = sorted({str(each.node) for each in outcome.written if each.said_again})
+        if said_again:  # a use of each node that was known before
+            memory.touch(said_again, now=seconds)
+            self.write_behind.accesses.add(working.key, said_again, at=now)
         if outcome.dead:
             self.drop(sorted(outcome.dead))
-        self.report(evictions)
-        self.write_behind.seen(self.tenant, self.robot, at=now)
+        if evictions:
+            self.report(evictions)
+        self.write_behind.accesses.seen(self.tenant, self.robot, at=now)
         self.fresh_nodes.add(self.tenant, self.owner, outcome.waiting, model=self.embedder.name)
         self.wake()
-        if self._embed_now and self.settings.supersession is not None and len(entries) <= FEW:
-            self._compare_now(self.tenant, [each.node for each in outcome.written if each.node is not None])
-        self.emit("remember", count=len(entries), new=sum(each.is_new for each in outcome.written))
-        return [
-            replace(outcome.nodes[each.node], is_new=each.is_new) if each.node in outcome.nodes else None
-            for each in outcome.written[:answered]
-        ]
-
-    def _count_again(self, working: WorkingSet, written: Sequence[WrittenEntry], *, at: datetime) -> None:
-        """Count a use of each node that was known before and has been said again."""
-        ids = sorted({str(each.node) for each in written if each.said_again})
-        if ids:
-            working.memory.touch(ids, now=at.timestamp())
-            self.write_behind.count(working.key, ids, at=at)
-
-    @property
-    def _writer(self) -> dict[str, str]:
-        """Whose memories are written, by whom, and the model of their vectors."""
-        return {"owner": self.owner, "robot": self.robot, "model": self.embedder.name}
-
-    def _commit(
-        self,
-        connection: Connection,
-        entries: list[Entry],
-        working: WorkingSet,
-        plan: Plan,
-        before: Before | None,
-        after: After | None,
-        *,
-        begun: Sequence[Begun],
-    ) -> tuple[Outcome, QueuedChange | None]:
-        """Write entries, the change of working memory and the jobs of new nodes; what nobody waits for goes with the commit."""
-        if before is not None:
-            before(connection)
-        outcome = write(connection, entries, **self._writer, begun=begun[0] if begun else None)
-        change = working.write(connection, plan, live=outcome.live, dead=sorted(outcome.dead))
-        made = [each.node for each in outcome.written if each.is_new and each.node is not None]
-        for kind, model in self._lanes:
-            jobs.enqueue(connection, sorted(set(made)), kind=kind, model=model, bulk=len(made) > FEW)
-        self._compare(connection, entries, outcome.written)
-        if self.database.growth.grew(self.tenant, len(made)):
-            jobs.enqueue_count(connection)
-        if after is not None:
-            after(connection, outcome.written)
-        return outcome, change
-
-    def _compare(self, connection: Connection, entries: Sequence[Entry], written: Sequence[WrittenEntry]) -> None:
-        """Queue jobs that compare what has its vectors already with what was said before; all others get theirs with them."""
-        if self.settings.supersession is None or len(entries) > FEW:
-            return
-        embedded = {entry.node for entry in entries if entry.pieces and None not in entry.vectors}
-        ready = [each.node for each in written if each.node is not None and (each.said_again or each.node in embedded)]
-        jobs.enqueue(connection, ready, kind="supersede")
 
     def _with_vectors(self, entries: list[Entry]) -> list[Entry]:
         """Entries with the vectors of their passages. Where the model fails they stay without, and get a job instead."""
@@ -417,9 +402,8 @@ class Engine:
         time_limit.grow(len(missing), batch_size=EMBEDDED_AT_ONCE)
         answers: list[list[float]] = []
         with suppress(ModelError):
-            for at in range(
-                0, len(missing), EMBEDDED_AT_ONCE
-            ):  # so that a model that hangs is noticed after one of them
+            # So that a model that hangs is noticed after one of them.
+            for at in range(0, len(missing), EMBEDDED_AT_ONCE):
                 answers += self.embedder.documents([text for _, text in missing[at : at + EMBEDDED_AT_ONCE]])
         for (place, _), answer in zip(missing, answers, strict=False):
             vectors = list(entries[place].vectors)
@@ -460,8 +444,8 @@ class Engine:
             self.report(working.hold_unwritten(items, now=seconds, report=self.report))
         for hit, at in held_at[::-1]:
             memory.touch([hit.node.id], now=at.timestamp())
-            self.write_behind.count(working.key, [hit.node.id], at=at)
-        self.write_behind.seen(self.tenant, self.robot, at=now)
+            self.write_behind.accesses.add(working.key, [hit.node.id], at=at)
+        self.write_behind.accesses.seen(self.tenant, self.robot, at=now)
 
     def use_working_set(self, working: WorkingSet, *, group: str | None) -> None:
         """Use another working set from now on: a group's, or again the robot's own."""
@@ -506,7 +490,8 @@ class Engine:
 
     def emit(self, name: str, **data: float | int | str | None) -> None:
         """Give an event to telemetry and to `on_event`; its data are numbers, never content."""
-        self.telemetry.count(name, data)
+        if self.telemetry is not SILENCE:
+            self.telemetry.count(name, data)
         if self._on_event is not None:
             self._call(self._on_event, Event(name=name, at=self.clock(), data=data))
 

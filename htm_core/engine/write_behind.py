@@ -5,19 +5,28 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import Iterable
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from uuid import UUID
 
 from ..base import time_limit
 from ..base.errors import DatabaseUnavailable, StorageError
 from ..base.fork import renewed_after_fork
+from ..db import tenants
 from ..db.database import Database
-from ..working.store import SetKey
-from ..working.working_sets import write_unwritten_sets
-from .access_counts import AccessCounts
+from ..db.errors import retry_transaction
+from ..db.owner_claims import claim_of
+from ..working import store
+from ..working.store import CountedAccesses, SetKey
+from ..working.working_sets import counted, write_unwritten_sets
+from ..writing import nodes
 
 _log = logging.getLogger("htm.working_sets")
 
+Counts = dict[UUID, tuple[int, datetime]]
+
+OFTEN = timedelta(minutes=1)  # how exactly it is known when a robot was last active
 # Seconds that something waits before it is written, so that what comes together is written together. A killed process
 # loses what it has held and counted in this time.
 INTERVAL = 0.5
@@ -33,7 +42,7 @@ class WriteBehind:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._access_counts = AccessCounts(database)
+        self.accesses = AccessCounts(database, wake=self.wake)
         self.renew()
         renewed_after_fork(self)
 
@@ -42,16 +51,6 @@ class WriteBehind:
         self._lock = threading.Lock()
         self._due, self._stopping = threading.Event(), threading.Event()  # the latter is of one thread only
         self._thread: threading.Thread | None = None
-
-    def count(self, key: SetKey, ids: Iterable[str], *, at: datetime) -> None:
-        """Note an access to each node, also as an item of the working set of a key."""
-        self._access_counts.add(key, ids, at=at)
-        self.wake()
-
-    def seen(self, tenant: str, robot: str, *, at: datetime) -> None:
-        """Note that a robot is active."""
-        if self._access_counts.seen(tenant, robot, at=at):
-            self.wake()
 
     def wake(self) -> None:
         """Write what there is within `INTERVAL`."""
@@ -76,9 +75,9 @@ class WriteBehind:
         except DatabaseUnavailable:
             raise
         except StorageError:
-            self._access_counts.write()
+            self.accesses.write()
             raise
-        self._access_counts.write()  # after what was held, whose rows it counts in
+        self.accesses.write()  # after what was held, whose rows it counts in
 
     def stop(self, timeout: float = 10.0) -> None:
         """End the thread, which finishes what it is writing."""
@@ -109,3 +108,102 @@ class WriteBehind:
                 _log.warning("what recall has held and counted is written later: %s", type(error).__name__)
                 pause = min(LONGEST_PAUSE, 2 * pause)
                 due.set()
+
+
+# -- access counts ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _OfTenant:
+    """Counts to be written for one tenant: accesses to nodes and to items of working sets, and when robots were last active."""
+
+    nodes: Counts = field(default_factory=dict)
+    held: dict[SetKey, Counts] = field(default_factory=dict)
+    robots: dict[str, datetime] = field(default_factory=dict)
+
+    def include(self, earlier: _OfTenant) -> None:
+        """Add what could not be written before."""
+        _add(self.nodes, earlier.nodes)
+        for key, counts in earlier.held.items():
+            _add(self.held.setdefault(key, {}), counts)
+        for robot, at in earlier.robots.items():
+            self.robots[robot] = max(at, self.robots.get(robot, at))
+
+
+class AccessCounts:
+    """The accesses since the last write, for each tenant; `wake` has them written soon."""
+
+    def __init__(self, database: Database, *, wake: Callable[[], None]) -> None:
+        self._database = database
+        self._wake = wake
+        self.renew()
+        renewed_after_fork(self)
+
+    def renew(self) -> None:
+        """Start empty in a forked child: the parent writes what was gathered before."""
+        self._lock = threading.Lock()
+        # A thread that waits for what was gathered also waits for what another thread is writing.
+        self._writing = threading.Lock()
+        self._pending: dict[str, _OfTenant] = {}
+        self._last_active: dict[tuple[str, str], datetime] = {}
+
+    def add(self, key: SetKey, ids: Iterable[str], *, at: datetime) -> None:
+        """Note an access to each node, also as an item of the working set of a key."""
+        counts = {UUID(id): (1, at) for id in ids}
+        with self._lock:
+            pending = self._pending.setdefault(key.tenant, _OfTenant())
+            pending.include(_OfTenant(nodes=counts, held={key: counts}))
+        self._wake()
+
+    def seen(self, tenant: str, robot: str, *, at: datetime) -> None:
+        """Note that a robot is active.
+
+        Its first time in this process is written with the rows of `Engine.transaction`.
+        """
+        with self._lock:
+            last = self._last_active.setdefault((tenant, robot), at)
+            if at - last < OFTEN:
+                return
+            self._last_active[tenant, robot] = at
+            self._pending.setdefault(tenant, _OfTenant()).include(_OfTenant(robots={robot: at}))
+        self._wake()
+
+    def write(self) -> None:
+        """Write what was gathered. What cannot be written now is kept for the next time."""
+        with time_limit.locked(self._writing, what="the counts of accesses"):
+            with self._lock:
+                pending, self._pending = self._pending, {}
+            while pending:
+                tenant, access_counts = pending.popitem()
+                try:
+                    written = retry_transaction(lambda tenant=tenant, counts=access_counts: self._write(tenant, counts))  # type: ignore[misc]
+                except BaseException:
+                    self._put_back(pending | {tenant: access_counts})
+                    raise
+                for key, counts in written.items():
+                    counted(self._database, key, counts)
+
+    def _write(self, tenant: str, access_counts: _OfTenant) -> Mapping[SetKey, CountedAccesses]:
+        """Write one tenant's counts in one transaction, every table in the order of its keys."""
+        written: dict[SetKey, CountedAccesses] = {}
+        claim = claim_of(*{key.owner for key in access_counts.held})
+        with self._database.transaction(tenant, claim=claim, followed=False) as connection:
+            if access_counts.nodes:
+                nodes.add_accesses(connection, access_counts.nodes)
+            for key in sorted(access_counts.held, key=lambda key: (key.owner, key.shared, key.holder, key.session)):
+                counts = store.add_accesses(connection, key, access_counts.held[key])
+                if counts is not None:
+                    written[key] = counts
+            tenants.set_robots_active(connection, access_counts.robots)
+        return written
+
+    def _put_back(self, pending: Mapping[str, _OfTenant]) -> None:
+        with self._lock:
+            for tenant, access_counts in pending.items():
+                self._pending.setdefault(tenant, _OfTenant()).include(access_counts)
+
+
+def _add(counts: Counts, more: Counts) -> None:
+    for id, (times, at) in more.items():
+        known = counts.get(id)
+        counts[id] = (times + known[0], max(at, known[1])) if known else (times, at)

@@ -124,6 +124,8 @@ class _Encoding:
             return few
         self._few, self._lookup = 0, None  # what was read is given back
         encode = self._load()
+        if len(text) <= CHUNK:
+            return len(encode(text))
         return sum(len(encode(chunk)) + forced for chunk, forced in _chunks(text))
 
     def _looked_up(self, text: str) -> int | None:

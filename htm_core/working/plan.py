@@ -78,27 +78,25 @@ class PlanBuilder:
         return None if id in self.leaving else self.view.held.get(id)
 
     def admit_all(self, items: Iterable[Item]) -> None:
-        """Add items one by one."""
+        """Add items one by one: evict the lowest keep-scores until there is room for each, or refuse it."""
         for item in items:
-            self.admit(item)
-
-    def admit(self, item: Item) -> None:
-        """Add an item and evict the lowest keep-scores until there is room for it, or refuse it."""
-        if item.id in self.view.leaving:
-            self.refused.append(Refusal(item=item, reason="moving"))
-            return
-        item, known = self._renewed(item)
-        if item.tokens > self.view.budget:
-            self._refuse(item, known, reason="oversize")
-            return
-        deficit = item.tokens - self.room - (known.tokens if known else 0)
-        victims = self._candidates.covering(deficit, besides=item.id) if deficit > 0 else []
-        if victims is None:
-            self._refuse(item, known, reason="no room")
-            return
-        for key in victims:
-            self._evict(key)
-        self._take(item, known)
+            if item.id in self.view.leaving:
+                self.refused.append(Refusal(item=item, reason="moving"))
+                continue
+            known = self.known(item.id)
+            if known is not None:
+                item = self._renewed(item, known)
+            if item.tokens > self.view.budget:
+                self._refuse(item, known, reason="oversize")
+                continue
+            deficit = item.tokens - self.room - (known.tokens if known else 0)
+            victims = self._candidates.covering(deficit, besides=item.id) if deficit > 0 else []
+            if victims is None:
+                self._refuse(item, known, reason="no room")
+                continue
+            for key in victims:
+                self._evict(key)
+            self._take(item, known)
 
     def admit_by_rank(self, items: Sequence[Item]) -> None:
         """Let items come in anew, the best first, held or not: rank decides among them, the policy about all others.
@@ -142,21 +140,20 @@ class PlanBuilder:
             if arriving or item.id in self.view.leaving:
                 self.refused.append(Refusal(item=item, reason="moving"))
                 continue
-            item, known = self._renewed(item)
+            known = self.known(item.id)
+            if known is not None:
+                item = self._renewed(item, known)
             self._take(item, known)
             if item.tokens > self.view.budget:
                 self._evict(self.view.ranking.key(item, self.now))
         for key in self._candidates.covering(-self.room, besides=None) or ():
             self._evict(key)
 
-    def _renewed(self, item: Item) -> tuple[Item, Item | None]:
-        """The item with what is known of it carried over, and its known form."""
-        known = self.known(item.id)
-        if known is None:
-            return item, None
+    def _renewed(self, item: Item, known: Item) -> Item:
+        """The item with what is known of it carried over."""
         if item.id in self.view.wanted:  # other plans count on its size
             item = replace(item, content=known.content, tokens=known.tokens)
-        return renewed(known, item), known
+        return renewed(known, item)
 
     def _refuse(self, item: Item, known: Item | None, *, reason: Reason) -> None:
         """Refuse an item; an older form of it leaves, since it is out of date."""
@@ -187,16 +184,16 @@ class PlanBuilder:
         return item
 
 
+@dataclass(slots=True, eq=False)
 class _Candidates:
     """The items that could leave, lowest keep-score first: the held ones, read one by one, and those just admitted."""
 
-    def __init__(self, builder: PlanBuilder) -> None:
-        self._builder = builder
-        self.unscored: list[str] = []  # admitted ids, which are scored only once room must be made
-        self._heap: list[Key] = []
-        self._valid: dict[str, Key] = {}
-        self._held: Iterator[Key] | None = None
-        self._head: Key | None = None  # the held item in the heap; when it leaves the heap, the next one is read
+    _builder: PlanBuilder
+    unscored: list[str] = field(default_factory=list)  # admitted ids, which are scored only once room must be made
+    _heap: list[Key] = field(default_factory=list)
+    _valid: dict[str, Key] = field(default_factory=dict)
+    _held: Iterator[Key] | None = None
+    _head: Key | None = None  # the held item in the heap; when it leaves the heap, the next one is read
 
     def covering(self, deficit: int, *, besides: str | None, below: Key | None = None) -> list[Key] | None:
         """Take the lowest, all `below` a key, until their tokens cover the deficit; None, with none taken, if they do not."""

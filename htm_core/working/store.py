@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from uuid import UUID
 
 from ..base.types import Eviction, Item
 from ..db.connection import Queued
 from ..db.database import Connection, Row
 from ..db.queries import load
+
+_moment = partial(datetime.fromtimestamp, tz=UTC)  # of epoch seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +319,3 @@ def _columns(items: Sequence[Item]) -> dict[str, list[object]]:
         "accessed": [_moment(item.accessed_at) for item in items],
         "counts": [item.access_count for item in items],
     }
-
-
-def _moment(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)

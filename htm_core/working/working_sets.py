@@ -220,7 +220,7 @@ class WorkingSet:
         Nothing that the plan moves begins to be written while it is outstanding.
         """
         with self._order:
-            must_wait = self._unwritten.must_precede(plan)
+            must_wait = bool(self._unwritten.writing) and self._unwritten.must_precede(plan)
         if must_wait:
             with time_limit.locked(self._writing, what="the same working memory"):
                 pass
@@ -228,14 +228,16 @@ class WorkingSet:
     def apply(self, plan: Plan, written: SetChange | None, *, now: float) -> tuple[Eviction, ...]:
         """Apply a plan that was committed, and take over what others changed before it."""
         with self._order:
-            if written is not None:
+            if written is not None and written.refused:
                 self._forget(written.refused)
             evictions = self.memory.apply(plan, now=now)
-            self._unwritten.settle(plan)
+            if self._unwritten.waiting:
+                self._unwritten.settle(plan)
             if written is not None:
                 self._carried_out(written.at)
                 self._loaded = self._loaded and self._came(plan, besides=written.refused)
-        return evictions + (() if written is None else self._caught_up(written.at, now=now))
+            behind = None if written is None or (self._loaded and self._seen == written.at) else written.at
+        return evictions if behind is None else evictions + self._caught_up(behind, now=now)
 
     def hold(self, items: Sequence[Item], *, now: float) -> tuple[Eviction, ...]:
         """Hold recalled items, the best first, in a transaction of its own."""

@@ -49,12 +49,20 @@ class Preparer:
     def entries(
         self, values: Iterable[Draft | Mapping[str, Any]], *, now: datetime, wordless: bool = False
     ) -> list[Entry]:
-        """The entries of one call's drafts; raises `InvalidInput`, also when together they are too much for one call."""
+        """The entries of one call's drafts, and after them those of the files that came with the drafts, cut.
+
+        Raises `InvalidInput`, also when together they are too much for one call.
+        """
         made: list[Entry] = []
+        with_files: list[tuple[Draft, Entry]] = []
         size = labels = 0
         for value in values:
-            entry = self.entry(value, now=now, wordless=wordless)
-            size += len(entry.content.encode()) + json_bytes(entry.metadata) + len(entry.payload or b"")
+            draft = validation.as_draft(value)
+            entry = self.entry(draft, now=now, wordless=wordless)
+            if draft.attached:
+                with_files.append((draft, entry))
+            size += len(entry.content.encode()) + len(entry.payload or b"")
+            size += json_bytes(entry.metadata) if entry.metadata else len("{}")
             labels += len(entry.tags)
             if size > CALL_BYTES:
                 raise InvalidInput(
@@ -64,24 +72,18 @@ class Preparer:
             if labels > TAGS_PER_CALL:
                 raise InvalidInput(f"expected at most {TAGS_PER_CALL:,} tags in one call, got more; use batches")
             made.append(entry)
+        if with_files:
+            parts = [part for draft, entry in with_files for part in self._parts(draft, entry)]
+            made += self.entries(parts, now=now)
         return made
 
-    def attached(
-        self, values: Iterable[Draft | Mapping[str, Any]], entries: Sequence[Entry], *, now: datetime
-    ) -> list[Entry]:
-        """The entries of the files that came with drafts, cut, each in the session and at the time of what it came with.
-
-        `entries` are those of the drafts, which say how long they live.
-        """
-        pairs = zip(map(validation.as_draft, values), entries, strict=True)
-        parts = [part for draft, entry in pairs if draft.attached for part in self._parts(draft, entry)]
-        return self.entries(parts, now=now)
-
-    def entry(self, value: Draft | Mapping[str, Any], *, now: datetime, wordless: bool = False) -> Entry:
+    def entry(self, draft: Draft, *, now: datetime, wordless: bool = False) -> Entry:
         """The entry of a draft; raises `InvalidInput`. With `wordless`, as in a log, it may have nothing to search in it."""
-        given_draft = validation.as_draft(value)
-        validation.check_length(given_draft.content, longest=self.settings.max_content)  # before any rule reads it
-        draft = _without_thoughts(redact_draft(given_draft, self.redactor), wordless=wordless)
+        validation.check_length(draft.content, longest=self.settings.max_content)  # before any rule reads it
+        if self.redactor is not None:
+            draft = redact_draft(draft, self.redactor)
+        if "assistant" in (draft.role, draft.source):
+            draft = _without_thoughts(draft, wordless=wordless)
         empty = wordless and isinstance(draft.content, str) and not has_words(draft.content)
         content = draft.content if empty else validation.check_content(draft.content, longest=self.settings.max_content)
         explicit = tags.normalize_all(draft.tags)
@@ -92,6 +94,9 @@ class Preparer:
         vectors = (None if draft.vector is None else validation.check_vector(draft.vector),)
         at = now if draft.at is None else validation.check_time(draft.at)
         valid, valid_words = self._validity(draft, at=at)
+        expires_at = None
+        if draft.ttl is not None or draft.expires_at is not None or self.settings.expiry:
+            expires_at = self._expiry(draft, tags=explicit, at=at)
         return Entry(
             mention=self.new_id(),
             node=None if empty else node_id(self.owner, content),
@@ -99,17 +104,17 @@ class Preparer:
             tokens=0 if empty else self.count(content),
             importance=None if draft.importance is None else validation.check_importance(draft.importance),
             tags=explicit,
-            metadata=validation.check_metadata(draft.metadata),
+            metadata={} if draft.metadata is None else validation.check_metadata(draft.metadata),
             session=self.session if draft.session is None else validation.normal_name(draft.session, what="session"),
             external_id=None if draft.id is None else validation.check_name(draft.id, what="id"),
             key=None if draft.key is None else validation.check_key(draft.key),
             role=role,
             name=None if draft.name is None else validation.normal_name(draft.name, what="name"),
             at=at,
-            payload=validation.check_payload(draft.payload),
+            payload=None if draft.payload is None else validation.check_payload(draft.payload),
             valid=valid,
             valid_words=valid_words,
-            expires_at=self._expiry(draft, tags=explicit, at=at),
+            expires_at=expires_at,
             source=source,
             trust=trust,
             pieces=pieces,
@@ -119,7 +124,10 @@ class Preparer:
         )
 
     def _parts(self, draft: Draft, entry: Entry) -> list[Draft]:
-        """The parts of the files that came with a draft, which has this entry, each with an id that follows from its place."""
+        """The parts of the files that came with a draft, which has this entry, each with an id that follows from its place.
+
+        They are in the session and at the time of what they came with, and live as long.
+        """
         parts: list[Draft] = []
         for number, attachment in enumerate(validation.check_attached(draft.attached)):
             file = Readable(
@@ -197,7 +205,7 @@ def _without_thoughts(draft: Draft, *, wordless: bool) -> Draft:
 
     Raises `InvalidInput` for nothing but thoughts, unless it may be `wordless`.
     """
-    if not isinstance(draft.content, str) or "assistant" not in (draft.role, draft.source):
+    if not isinstance(draft.content, str):
         return draft
     text = without_thoughts(draft.content)
     if text == draft.content:

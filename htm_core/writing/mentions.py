@@ -1,43 +1,21 @@
-"""Mentions: who said it, when and where, in the exact order of each session."""
+"""Mentions that are read: who said it, when and where, in the exact order of each session; and the log of a chat."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from psycopg.types.json import Jsonb
-
 from ..base.identity import ANONYMOUS
 from ..base.places import NOTE_OWNER_PREFIX
 from ..base.types import Mention, Window
 from ..db.connection import Reader
-from ..db.database import Connection, Row
+from ..db.database import Connection
 from ..db.queries import load
-from ..db.records import Entry, WrittenEntry, mention_of, multirange, timerange
+from ..db.records import WrittenEntry, mention_of, multirange
 
-_UNIQUE = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|[0-9a-fA-F]{32}")
 LOOKED_AT = 200  # owners, among which users are looked for whose names can be given
-
-
-def lock_sessions(connection: Connection, entries: Sequence[Entry], *, owner: str) -> None:
-    """Lock the sessions of entries until the transaction ends; one that is new is made."""
-    sessions = list(dict.fromkeys(entry.session for entry in entries))
-    connection.queue(load("writing/mentions")["lock_sessions"], {"owner": owner, "sessions": sessions})
-
-
-def known(connection: Connection, entries: Sequence[Entry], *, owner: str) -> dict[tuple[str, str], Row]:
-    """The existing mentions with the callers' ids, by session and id."""
-    named = [entry for entry in entries if entry.external_id is not None]
-    columns = {
-        "sessions": [entry.session for entry in named],
-        "external": [entry.external_id for entry in named],
-        "payloads": [entry.payload for entry in named],
-    }
-    rows = connection.fetch(load("writing/mentions")["known_ids"], {"owner": owner} | columns)
-    return {(row["session"], row["external_id"]): row for row in rows}
 
 
 def nodes_of_ids(
@@ -61,53 +39,6 @@ def said_in(connection: Connection, sessions: Sequence[str], *, owner: str, but:
     return connection.execute(
         load("writing/mentions")["said_in"], {"owner": owner, "sessions": list(sessions), "but": but}
     ).fetchall()
-
-
-def queue_copies(connection: Connection, entries: Sequence[Entry]) -> Callable[[], set[UUID]]:
-    """Queue a look-up of just written mentions that copy others in any session; copies of what is forgotten are forgotten."""
-    candidates = [
-        each for each in entries if each.is_dated or each.is_retold or _is_made_to_be_unique(each.external_id)
-    ]
-    if not candidates:
-        return set
-    values = {
-        "ids": [entry.mention for entry in candidates],
-        "by_id": [_is_made_to_be_unique(entry.external_id) for entry in candidates],
-        "by_time": [entry.is_dated for entry in candidates],
-        "by_words": [entry.is_retold for entry in candidates],
-    }
-    queued = connection.queue(load("writing/mentions")["copies"], values)
-    return lambda: {row["id"] for row in queued.rows}
-
-
-def _is_made_to_be_unique(id: str | None) -> bool:
-    """True if an id is one that a framework gives to a message once, and no number or name of a place in a conversation."""
-    return id is not None and _UNIQUE.search(id) is not None
-
-
-def replace(connection: Connection, entries: Sequence[Entry]) -> None:
-    """Give existing mentions their new content; their position in the session stays."""
-    if entries:
-        connection.queue(load("writing/mentions")["replace"], columns(entries))
-
-
-def columns(entries: Sequence[Entry]) -> dict[str, list[Any]]:
-    """Return what mentions have of their entries, in lists of one length. A text that has a node stands there alone."""
-    return {
-        "ids": [entry.mention for entry in entries],
-        "nodes": [entry.node for entry in entries],
-        "contents": [None if entry.node is not None else entry.content for entry in entries],
-        "metadatas": [Jsonb(entry.metadata) for entry in entries],
-        "payloads": [entry.payload for entry in entries],
-        "roles": [entry.role for entry in entries],
-        "names": [entry.name for entry in entries],
-        "logged": [entry.logged for entry in entries],
-        "valid": [timerange(entry.valid) for entry in entries],
-        "valid_words": [entry.valid_words for entry in entries],
-        "expires": [entry.expires_at for entry in entries],
-        "sources": [entry.source for entry in entries],
-        "trust": [entry.trust for entry in entries],
-    }
 
 
 def timeline(

@@ -42,14 +42,6 @@ def cosine_scale(connection: Connection, model: str) -> float:
     return 1.0 if row is None else float(row["scale"])
 
 
-def set_importances(connection: Connection, importances: Mapping[UUID, float]) -> None:
-    """Set the importance of existing nodes."""
-    if importances:
-        ids = sorted(importances)
-        values = {"ids": ids, "importances": [importances[id] for id in ids]}
-        connection.queue(load("writing/nodes")["set_importance"], values)
-
-
 def refresh(connection: Connection, ids: Iterable[UUID], *, described: Iterable[UUID] = ()) -> None:
     """Recompute which nodes are live, and merge the metadata of `described` again."""
     connection.queue(load("writing/nodes")["refresh"], {"ids": list(ids), "described": list(described)})
@@ -66,19 +58,6 @@ def read(
     """The nodes of these ids and owners; forgotten ones only with `hidden`, and with `as_of` those that were said by then."""
     values = {"ids": list(ids), "owners": list(owners), "hidden": hidden, "as_of": as_of}
     return {row["id"]: node_of(row) for row in reads(load("writing/nodes")["read"], values)}
-
-
-def queue_written(
-    connection: Connection, ids: Sequence[UUID], *, owner: str
-) -> Callable[[], tuple[dict[UUID, Node], set[UUID]]]:
-    """The nodes of these ids, forgotten ones too, and which of them are live, read with what is sent next."""
-    if not ids:
-        return lambda: ({}, set())
-    values = {"ids": list(ids), "owners": [owner], "hidden": True, "as_of": None}
-    queued = connection.queue(load("writing/nodes")["read"], values)
-    return lambda: (
-        {row["id"]: node_of(row) for row in queued.rows}, {row["id"] for row in queued.rows if row["live"]},
-    )  # fmt: skip
 
 
 def list_ids(

@@ -27,7 +27,9 @@ def insert(connection: Connection, entries: Sequence[Entry], *, new: set[UUID]) 
     # A new node has the tags of this call and no others.
     if any(len(tags) > TAGS_PER_MEMORY for tags in tags_by_node.values()):
         raise too_many("of one memory, with those of other drafts that say the same")
-    _check_room(connection, [node for node in tags_by_node if node not in new])
+    known = [node for node in tags_by_node if node not in new]
+    if known:
+        _check_room(connection, known)
 
 
 def add_to(connection: Connection, node: UUID, tags: Sequence[str]) -> None:
@@ -44,8 +46,6 @@ def add_from_model(connection: Connection, node: UUID, tags: Sequence[str]) -> N
 
 def _check_room(connection: Connection, nodes: Sequence[UUID]) -> None:
     """Raise `InvalidInput` when one of these nodes has too many tags by now; that undoes the transaction."""
-    if not nodes:
-        return
     for row in connection.fetch(load("writing/tags")["count_explicit"], {"nodes": list(nodes)}):
         if row["tags"] > TAGS_PER_MEMORY:
             raise too_many(f"of one memory, with the ones that {row['node_id']} has already")

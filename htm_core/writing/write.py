@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence, Set
 from dataclasses import dataclass, replace
+from datetime import UTC
 from typing import Any
 from uuid import UUID
 
@@ -16,9 +18,10 @@ from ..db.connection import Queued
 from ..db.database import Connection
 from ..db.errors import RowsMissing
 from ..db.queries import load
-from ..db.records import Entry, WrittenEntry, new_node
-from . import forgetting, keys, mentions, nodes, quotes, tags
+from ..db.records import Entry, WrittenEntry, node_of, timerange
+from . import forgetting, keys, nodes, quotes, tags
 
+_UNIQUE = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|[0-9a-fA-F]{32}")
 FEW = 16  # new nodes of one call, and passages of one node, for which somebody may be waiting
 
 
@@ -68,22 +71,21 @@ def begin_write(
 
     Where `seem_known` are just the nodes that are there already, what follows from that need not be sent after it.
     """
-    keys.lock_all(connection, [entry.key for entry in entries if entry.key is not None], owner=owner)
+    named = [entry.key for entry in entries if entry.key is not None]
+    if named:
+        keys.lock_all(connection, named, owner=owner)
     latest = last_said(entries)
     inserted = _insert(connection, latest, latest, owner=owner, robot=robot, model=model, unless_known=True)
-    late = quotes.queue_late(connection, latest)
-    changes_more = late or any(each.key is not None or each.tags or each.importance is not None for each in entries)
-    again = (
-        _say_again(connection, latest, frozenset(seem_known), owner=owner) if seem_known and not changes_more else None
-    )
-    return Begun(inserted, late, again)
-
-
-def _say_again(connection: Connection, entries: Sequence[Entry], known: frozenset[UUID], *, owner: str) -> _Again:
-    times = Counter(entry.node for entry in entries)
-    copies = mentions.queue_copies(connection, _said_again(entries, times, known))
-    _refresh(connection, entries, times=times, known=known, touched=set())
-    return _Again(known, copies, nodes.queue_written(connection, sorted(known), owner=owner))
+    of_tools = [entry for entry in latest if entry.role == "tool"]
+    late = quotes.queue_late(connection, of_tools) if of_tools else None
+    changes_more = late or named or any(each.tags or each.importance is not None for each in entries)
+    if not seem_known or changes_more:
+        return Begun(inserted, late, None)
+    known = frozenset(seem_known)
+    repeated = _repeated(latest, known)
+    copies = _queue_copies(connection, [entry for entry in latest if entry.node in repeated])
+    _refresh(connection, latest, repeated=repeated, changed=known)
+    return Begun(inserted, late, _Again(known, copies, _queue_nodes(connection, known, owner=owner)))
 
 
 def write(
@@ -102,51 +104,82 @@ def write(
     else:
         keys.lock_all(connection, [entry.key for entry in entries if entry.key is not None], owner=owner)
         if any(entry.external_id for entry in entries):  # without ids of the caller all are new
-            mentions.lock_sessions(connection, entries, owner=owner)
-        fresh, changed, known = _sort(connection, fresh, owner=owner)
+            fresh, changed, known = _sort(connection, entries, fresh, owner=owner)
         inserted = _inserted(_insert(connection, fresh + changed, fresh, owner=owner, robot=robot, model=model))
         assert inserted is not None  # whatever is known
         late, again = quotes.queue_late(connection, fresh + changed), None
-    written, times = fresh + changed, Counter(entry.node for entry in fresh + changed)
-    there = frozenset(node for node in times if node is not None and node not in inserted.nodes)
+    written = fresh + changed
+    there = frozenset(entry.node for entry in written if entry.node is not None and entry.node not in inserted.nodes)
+    repeated = _repeated(written, there)
     again = again if again is not None and again.nodes == there else None
-    mentions.replace(connection, changed)
-    copies = again.copies if again else mentions.queue_copies(connection, _said_again(fresh, times, there))
-    tags.insert(connection, written, new=inserted.nodes)
-    left = _left(known)
-    touched = keys.assign(connection, written, owner=owner, robot=robot) | left
-    if again is None:
-        _refresh(connection, written, times=times, known=there, touched=touched)
-    touched |= (hidden := set(quotes.hidden_late(connection, late)))
+    if changed:
+        connection.queue(load("writing/mentions")["replace"], _columns(changed))
+    said_again = [entry for entry in fresh if entry.node in repeated]
+    copies = again.copies if again else _queue_copies(connection, said_again) if said_again else set
+    if any(entry.tags for entry in written):
+        tags.insert(connection, written, new=inserted.nodes)
+    # The nodes that a mention has left for another text, and those that a key has left or come to.
+    left = {before for entry, before in known.values() if before is not None and before != entry.node}
+    touched = set(left)
+    if any(entry.key is not None for entry in written):
+        touched |= keys.assign(connection, written, owner=owner, robot=robot)
+    if again is None and (repeated or touched):
+        _refresh(connection, written, repeated=repeated, changed=there | touched)
+    hidden = set() if late is None else set(quotes.hidden_late(connection, late))
     if left:
         forgetting.delete_unmentioned(connection, sorted(left), owner=owner)  # no mention has this text any more
     made = [entry for entry in _first(written) if entry.node in inserted.nodes]
-    stale = _store_vectors(connection, made, model=model)
-    as_written = _as_written(entries, written, known)
-    ids = {entry.node for entry in as_written if entry.node is not None}
+    is_given = any(vector is not None for entry in made for vector in entry.vectors)
+    stale = is_given and _store_vectors(connection, made, model=model)
+    as_written = _as_written(entries, written, known) if known or len(written) < len(entries) else entries
     # Those that need not be read to be known: they are live, and were said once.
-    nodes_made = [
-        new_node(entry, inserted.metadata.get(str(entry.node), {})) for entry in made if times[entry.node] == 1
+    once = [
+        _new_node(entry, inserted.metadata.get(str(entry.node), {})) for entry in made if entry.node not in repeated
     ]
-    by_id = {UUID(node.id): node for node in nodes_made if node is not None and UUID(node.id) not in hidden}
-    unread = ids - by_id.keys()
-    read = (
-        again.read if again and unread == again.nodes else nodes.queue_written(connection, sorted(unread), owner=owner)
-    )
-    others = nodes.queue_live(connection, sorted(touched - ids))
-    nodes_read, live_read = read()
-    live = by_id.keys() | live_read | others()
+    nodes_made = {UUID(node.id): node for node in once if node is not None and UUID(node.id) not in hidden}
+    ids = {entry.node for entry in as_written if entry.node is not None}
+    touched |= hidden
+    nodes_read, live = dict[UUID, Node](), set(nodes_made)
+    if ids - live or touched - ids:
+        nodes_read, live_read = _read_back(connection, ids - live, touched - ids, again, owner=owner)
+        live |= live_read
     return Outcome(
         _results(as_written, known=known, new=inserted.nodes, changed=changed, copies=copies()),
-        by_id | nodes_read,
+        nodes_made | nodes_read,
         live,
         (ids | touched) - live,
         waiting=[] if stale else [entry.node for entry in reversed(made) if entry.node in inserted.waiting],
     )
 
 
-def _said_again(entries: Sequence[Entry], times: Counter[UUID | None], known: frozenset[UUID]) -> list[Entry]:
-    return [each for each in entries if each.node is not None and (each.node in known or times[each.node] > 1)]
+def _repeated(entries: Sequence[Entry], known: frozenset[UUID]) -> frozenset[UUID]:
+    """The nodes that are said again: those that are known, and those of several entries."""
+    times = Counter(entry.node for entry in entries if entry.node is not None)
+    return known.union(node for node, count in times.items() if count > 1)
+
+
+def _read_back(
+    connection: Connection, unread: Set[UUID], others: Set[UUID], again: _Again | None, *, owner: str
+) -> tuple[dict[UUID, Node], set[UUID]]:
+    """The nodes that must be read to be known, and which of these and of `others` are live; in one message."""
+    read_nodes = read_others = None
+    if unread:
+        read_nodes = again.read if again and unread == again.nodes else _queue_nodes(connection, unread, owner=owner)
+    if others:
+        read_others = nodes.queue_live(connection, sorted(others))
+    by_id, live = read_nodes() if read_nodes else ({}, set())
+    return by_id, (live | read_others() if read_others else live)
+
+
+def _queue_nodes(
+    connection: Connection, ids: Set[UUID], *, owner: str
+) -> Callable[[], tuple[dict[UUID, Node], set[UUID]]]:
+    """The nodes of these ids, forgotten ones too, and which of them are live, read with what is sent next."""
+    values = {"ids": sorted(ids), "owners": [owner], "hidden": True, "as_of": None}
+    queued = connection.queue(load("writing/nodes")["read"], values)
+    return lambda: (
+        {row["id"]: node_of(row) for row in queued.rows}, {row["id"] for row in queued.rows if row["live"]},
+    )  # fmt: skip
 
 
 def _first(entries: Sequence[Entry]) -> list[Entry]:
@@ -163,15 +196,28 @@ def last_said(entries: Sequence[Entry]) -> list[Entry]:
 Known = dict[tuple[str, str | None], tuple[Entry, UUID | None]]
 
 
-def _sort(connection: Connection, entries: Sequence[Entry], *, owner: str) -> tuple[list[Entry], list[Entry], Known]:
-    """The new entries, those with a known id and another text, and all with a known id with the nodes they had."""
-    if not any(entry.external_id for entry in entries):
-        return list(entries), [], {}
-    rows = mentions.known(connection, entries, owner=owner)
+def _sort(
+    connection: Connection, entries: Sequence[Entry], latest: Sequence[Entry], *, owner: str
+) -> tuple[list[Entry], list[Entry], Known]:
+    """Lock the sessions of entries, of which a new one is made, and see which mentions they have already.
+
+    Answers with the new entries, those with a known id and another text, and all with a known id with the nodes they had.
+    """
+    sessions = list(dict.fromkeys(entry.session for entry in entries))
+    connection.queue(load("writing/mentions")["lock_sessions"], {"owner": owner, "sessions": sessions})
+    named = [entry for entry in latest if entry.external_id is not None]
+    columns = {
+        "owner": owner,
+        "sessions": [entry.session for entry in named],
+        "external": [entry.external_id for entry in named],
+        "payloads": [entry.payload for entry in named],
+    }
+    existing = connection.queue(load("writing/mentions")["known_ids"], columns).rows
+    rows = {(row["session"], row["external_id"]): row for row in existing}
     fresh: list[Entry] = []
     changed: list[Entry] = []
     known: Known = {}
-    for entry in entries:
+    for entry in latest:
         row = rows.get((entry.session, entry.external_id or ""))
         if row is None:
             fresh.append(entry)
@@ -235,9 +281,28 @@ def _insert(
             "ats": [entry.at for entry in fresh],
             "keys": [entry.key for entry in fresh],
             "unless_known": unless_known,
-            **mentions.columns(fresh),
+            **_columns(fresh),
         },
     )
+
+
+def _columns(entries: Sequence[Entry]) -> dict[str, list[Any]]:
+    """Return what mentions have of their entries, in lists of one length. A text that has a node stands there alone."""
+    return {
+        "ids": [entry.mention for entry in entries],
+        "nodes": [entry.node for entry in entries],
+        "contents": [None if entry.node is not None else entry.content for entry in entries],
+        "metadatas": [Jsonb(entry.metadata) for entry in entries],
+        "payloads": [entry.payload for entry in entries],
+        "roles": [entry.role for entry in entries],
+        "names": [entry.name for entry in entries],
+        "logged": [entry.logged for entry in entries],
+        "valid": [None if entry.valid is None else timerange(entry.valid) for entry in entries],
+        "valid_words": [entry.valid_words for entry in entries],
+        "expires": [entry.expires_at for entry in entries],
+        "sources": [entry.source for entry in entries],
+        "trust": [entry.trust for entry in entries],
+    }
 
 
 def _inserted(queued: Queued) -> _Inserted | None:
@@ -252,27 +317,63 @@ def _inserted(queued: Queued) -> _Inserted | None:
     return _Inserted(set(row["new_nodes"]), row["new_metadata"] or {}, set(row["waiting"]))
 
 
-def _left(known: Known) -> set[UUID]:
-    """The nodes that a mention has left for another text."""
-    return {before for entry, before in known.values() if before is not None and before != entry.node}
+def _queue_copies(connection: Connection, entries: Sequence[Entry]) -> Callable[[], set[UUID]]:
+    """Queue a look-up of just written mentions that copy others in any session; copies of what is forgotten are forgotten."""
+    candidates = [
+        each for each in entries if each.is_dated or each.is_retold or _is_made_to_be_unique(each.external_id)
+    ]
+    if not candidates:
+        return set
+    values = {
+        "ids": [entry.mention for entry in candidates],
+        "by_id": [_is_made_to_be_unique(entry.external_id) for entry in candidates],
+        "by_time": [entry.is_dated for entry in candidates],
+        "by_words": [entry.is_retold for entry in candidates],
+    }
+    queued = connection.queue(load("writing/mentions")["copies"], values)
+    return lambda: {row["id"] for row in queued.rows}
+
+
+def _is_made_to_be_unique(id: str | None) -> bool:
+    """True if an id is one that a framework gives to a message once, and no number or name of a place in a conversation."""
+    return id is not None and _UNIQUE.search(id) is not None
 
 
 def _refresh(
-    connection: Connection,
-    entries: Sequence[Entry],
-    *,
-    times: Counter[UUID | None],
-    known: frozenset[UUID],
-    touched: set[UUID],
+    connection: Connection, entries: Sequence[Entry], *, repeated: frozenset[UUID], changed: Set[UUID]
 ) -> None:
-    described = {
-        e.node for e in entries if e.node is not None and e.metadata and (e.node in known or times[e.node] > 1)
-    }
-    if known or touched or described:
-        nodes.refresh(connection, known | touched, described=described)
-    importances = {e.node: e.importance for e in entries if e.node is not None and e.importance is not None}
-    nodes.set_importances(
-        connection, {id: weight for id, weight in importances.items() if id in known or times[id] > 1}
+    """Recompute which of the changed nodes are live, and what nodes that are said again have of their mentions."""
+    again = [entry for entry in entries if entry.node in repeated]
+    described = {entry.node for entry in again if entry.node is not None and entry.metadata}
+    if changed or described:
+        nodes.refresh(connection, changed, described=described)
+    importances = {e.node: e.importance for e in again if e.node is not None and e.importance is not None}
+    if importances:
+        ids = sorted(importances)
+        values = {"ids": ids, "importances": [importances[id] for id in ids]}
+        connection.queue(load("writing/nodes")["set_importance"], values)
+
+
+def _new_node(entry: Entry, metadata: dict[str, Any]) -> Node | None:
+    """The node of an entry that has just made it, as it would be read; None where that takes the database to say.
+
+    That is so for a key, and for the order of several tags. `metadata` is the entry's as the database has it, which may write a
+    number in another way.
+    """
+    if entry.node is None or entry.key is not None or len(entry.tags) > 1:
+        return None
+    at = entry.at.astimezone(UTC)
+    return Node(
+        id=str(entry.node),
+        content=entry.content,
+        importance=DEFAULT_IMPORTANCE if entry.importance is None else entry.importance,
+        tags=entry.tags,
+        metadata=metadata,
+        tokens=entry.tokens,
+        created_at=at,
+        accessed_at=at,
+        expires_at=None if entry.expires_at is None else entry.expires_at.astimezone(UTC),
+        last_said=at,
     )
 
 

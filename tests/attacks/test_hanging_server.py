@@ -159,7 +159,7 @@ def said(world: World, *, calmly: bool = False) -> None:
 def recalled(world: World) -> None:
     """What a recall leaves to be written, without asking the server."""
     engine = world.memory._engine
-    engine.write_behind.count(engine.working.key, [world.node.id], at=datetime.now(UTC))
+    engine.write_behind.accesses.add(engine.working.key, [world.node.id], at=datetime.now(UTC))
 
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
@@ -645,7 +645,7 @@ def test_flush_without_a_timeout_waits_no_longer_than_a_verb_for_a_server_that_s
 def test_flush_without_a_timeout_waits_once_for_another_thread_and_then_for_the_server(world: World) -> None:
     world.wait_until_well()
     said(world, calmly=True)
-    writing = world.memory._engine.write_behind._access_counts._writing
+    writing = world.memory._engine.write_behind.accesses._writing
     writing.acquire()
 
     def stop() -> None:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from htm_core import Draft, InvalidInput, Memory, StorageError
 from htm_core.db.connection import Connection
-from htm_core.writing import nodes
 from tests.conftest import SETTINGS, Make
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -234,7 +233,7 @@ def test_messages_with_and_without_ids_are_numbered_without_gaps_also_after_a_fa
     memory.remember_many([{"content": "three", "session": "s", "id": "3"}, {"content": "four", "session": "s"}])
     memory.remember_many([{"content": "three", "session": "s", "id": "3"}, {"content": "five", "session": "s"}])
     with monkeypatch.context() as patch:
-        patch.setattr(nodes, "insert_vectors", failing)
+        patch.setattr(memory._engine.working, "write", failing)
         with pytest.raises(StorageError):
             memory.remember("lost", session="s")
     memory.remember("six", session="s")
