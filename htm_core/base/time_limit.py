@@ -77,9 +77,7 @@ class TimeLimit:
 _limit: ContextVar[TimeLimit | None] = ContextVar("htm_time_limit", default=None)
 
 
-def current() -> TimeLimit | None:
-    """The limit of the verb that is running; None outside of verbs."""
-    return _limit.get()
+current = _limit.get  # the limit of the verb that is running; None outside of verbs
 
 
 @contextlib.contextmanager
@@ -95,8 +93,8 @@ def limited(limit: TimeLimit | None) -> Iterator[None]:
 def grow(pieces: int, *, batch_size: int) -> None:
     """Give the running verb its time once more for every `batch_size` pieces of work beyond the first ones."""
     limit = _limit.get()
-    if limit is not None:
-        limit.extend(limit.seconds * (max(0, pieces - 1) // batch_size))
+    if limit is not None and pieces > batch_size:
+        limit.extend(limit.seconds * ((pieces - 1) // batch_size))
 
 
 def restart() -> None:
@@ -122,13 +120,6 @@ def ask(work: Callable[[], T], *, client: Hashable) -> T:
         return in_time(work, client=client)
     finally:
         restart()
-
-
-def transaction_ended() -> None:
-    """Say that a transaction was done: a limit that slides begins anew."""
-    limit = _limit.get()
-    if limit is not None and limit.slides:
-        limit.restart()
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ import re
 import selectors
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, LiteralString, Self, TypeVar
 
@@ -107,26 +108,22 @@ def _settings_one_by_one() -> LiteralString:
 Reader = Callable[[LiteralString, Mapping[str, Any]], list[Row]]
 
 
+@dataclass(slots=True, eq=False)
 class Queued:
     """A statement that travels with the next one, or with the commit. Its rows are there then; who reads them before sends it."""
 
-    __slots__ = ("_answer", "_connection", "parameters", "statement")
-
-    def __init__(self, connection: Connection, statement: LiteralString, parameters: Mapping[str, Any]) -> None:
-        self._connection, self.statement, self.parameters = connection, statement, parameters
-        self._answer: list[Row] | None = None
+    _connection: Connection
+    statement: LiteralString
+    parameters: Mapping[str, Any]
+    answer: list[Row] | None = None  # once it was sent
 
     @property
     def rows(self) -> list[Row]:
         """Its rows, none of a statement that has no result; raises what the statements that are sent raise."""
-        if self._answer is None:
+        if self.answer is None:
             self._connection.send_queued()
-        assert self._answer is not None  # sent, it was answered or has raised
-        return self._answer
-
-    def answered(self, rows: list[Row]) -> None:
-        """Note its rows."""
-        self._answer = rows
+        assert self.answer is not None  # sent, it was answered or has raised
+        return self.answer
 
 
 class Connection(psycopg.Connection[Row]):
@@ -232,11 +229,11 @@ class Connection(psycopg.Connection[Row]):
         if not type(self).sends_batches():
             for item in queued:
                 cursor = self.execute(item.statement, item.parameters)
-                item.answered(cursor.fetchall() if cursor.description else [])
+                item.answer = cursor.fetchall() if cursor.description else []
             return
         results = self._exchange([(item.statement, item.parameters) for item in queued], patience=patience)
         for item, result in zip(queued, results, strict=True):
-            item.answered(self._rows(result, _column_names(result)))
+            item.answer = self._rows(result)
 
     def execute(self, *args: Any, **options: Any) -> psycopg.Cursor[Row]:
         """Execute a statement, after those that are queued."""
@@ -262,13 +259,8 @@ class Connection(psycopg.Connection[Row]):
         `prepare` keeps the statements on the server, so that each is parsed and planned once: not through a pooler. A pipeline of
         psycopg's own does the same with four waits for the server instead of one. Raises as `send_queued` does.
         """
-        answer, asked = self._exchange(statements, prepare=prepare)[-1], statements[-1][0]
-        columns = self._columns.get(asked)
-        if columns is None:
-            columns = _column_names(answer)
-            if prepare:  # what is kept goes on to have these
-                self._columns[asked] = columns
-        return self._rows(answer, columns)
+        answer = self._exchange(statements, prepare=prepare)[-1]
+        return self._rows(answer, kept=statements[-1][0] if prepare else None)
 
     def _exchange(
         self,
@@ -301,8 +293,14 @@ class Connection(psycopg.Connection[Row]):
         self._kept_statements |= new
         return results
 
-    def _rows(self, result: PGresult, columns: Sequence[str]) -> list[Row]:
+    def _rows(self, result: PGresult, *, kept: str | None = None) -> list[Row]:
+        """The rows of a result; of a statement that is `kept`, which goes on to have these columns, their names are, too."""
         assert self._adapted is not None  # it has read the result
+        columns = None if kept is None else self._columns.get(kept)
+        if columns is None:
+            columns = [(result.fname(place) or b"").decode() for place in range(result.nfields)]
+            if kept is not None:
+                self._columns[kept] = columns
         self._adapted.set_pgresult(result, format=Format.BINARY)
         return self._adapted.load_rows(0, result.ntuples, lambda row: dict(zip(columns, row, strict=True)))
 
@@ -341,10 +339,6 @@ def _numbered(statement: str) -> tuple[bytes, list[str], list[PyFormat]]:
 
     text = _PLACEHOLDER.sub(place, statement)
     return text.encode(), [name for name, _ in places], [PyFormat(letter) for _, letter in places]
-
-
-def _column_names(result: PGresult) -> list[str]:
-    return [(result.fname(place) or b"").decode() for place in range(result.nfields)]
 
 
 def _await_batch(pgconn: PGconn, selector: selectors.BaseSelector, *, patience: float) -> list[PGresult]:
@@ -452,11 +446,12 @@ def ends_session(error: psycopg.Error) -> bool:
 
 def _answer_by(patience: float) -> tuple[float, NoAnswer]:
     """Until when an answer is waited for, by `time.monotonic`, and the error of none: by the verb's time, or so many seconds."""
-    now, limit = time.monotonic(), time_limit.current()
-    left = math.inf if limit is None else limit.answer_by - now
+    left = time_limit.patience(1.0)
     kind = AnswerOverdue if left < patience else NoAnswer
     seconds = min(left, patience)
-    return now + seconds, kind(f"the server accepted the connection, but gave no answer for {seconds:.3g} seconds")
+    return time.monotonic() + seconds, kind(
+        f"the server accepted the connection, but gave no answer for {seconds:.3g} seconds"
+    )
 
 
 def _await_answer(connection: PGconn, patience: float, query: bytes) -> list[PGresult]:

@@ -25,7 +25,7 @@ from ..base.errors import (
     StorageError,
 )
 from .cluster.citus import NodeUnreachable
-from .connection import AnswerOverdue, DatabaseReadOnly, StatementsSpread
+from .connection import REFUSALS, AnswerOverdue, DatabaseReadOnly, StatementsSpread
 
 _PASSWORD = re.compile(r"(password\s*=\s*)('(?:[^'\\]|\\.)*'|\S+)|(://[^:@/\s]*:)[^@/\s]+(@)", re.IGNORECASE)
 
@@ -78,8 +78,8 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.5  # seconds between two attempts, about
 class Attempt:
     """One run of a transaction: `with attempt, …transaction() as connection:`. Its error is kept back if it is worth another."""
 
-    def __init__(self, *, pause: float | None, repeatable: bool) -> None:
-        self._pause = pause  # None: there is no further attempt
+    def __init__(self, number: int, *, repeatable: bool) -> None:
+        self._number = number
         self._repeatable = repeatable
         self.is_done = False
 
@@ -88,15 +88,7 @@ class Attempt:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
         self.is_done = error is None
-        if not isinstance(error, StorageError) or self._pause is None:
-            return False
-        if not (is_retryable(error) or (self._repeatable and error.outcome_unknown)):
-            return False
-        limit = time_limit.current()
-        if limit is not None and limit.left <= self._pause:
-            return False
-        time.sleep(self._pause)
-        return True
+        return _awaits_another(error, self._number, repeatable=self._repeatable)
 
 
 def attempts(*, repeatable: bool = False) -> Iterator[Attempt]:
@@ -112,19 +104,35 @@ def attempts(*, repeatable: bool = False) -> Iterator[Attempt]:
     when its connection was lost while it was being committed.
     """
     for number in range(1, TRIES + 1):
-        pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2**number) * (0.5 + random.random())
-        attempt = Attempt(pause=pause if number < TRIES else None, repeatable=repeatable)
+        attempt = Attempt(number, repeatable=repeatable)
         yield attempt
         if attempt.is_done:
             return
 
 
 def retry_transaction(transaction: Callable[[], _T], *, repeatable: bool = False) -> _T:
-    """Run a function that is a whole transaction, in `attempts`, and give its answer."""
-    for attempt in attempts(repeatable=repeatable):
-        with attempt:
+    """Run a function that is a whole transaction as often as `attempts` does, and give its answer."""
+    for number in range(1, TRIES + 1):
+        try:
             return transaction()
+        except StorageError as error:
+            if not _awaits_another(error, number, repeatable=repeatable):
+                raise
     raise AssertionError("the last attempt answers or raises")
+
+
+def _awaits_another(error: BaseException | None, number: int, *, repeatable: bool) -> bool:
+    """Wait a while before another attempt; False at once where the error is not worth one, or there is no time for it."""
+    if not isinstance(error, StorageError) or number == TRIES:
+        return False
+    if not (is_retryable(error) or (repeatable and error.outcome_unknown)):
+        return False
+    pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2**number) * (0.5 + random.random())
+    limit = time_limit.current()
+    if limit is not None and limit.left <= pause:
+        return False
+    time.sleep(pause)
+    return True
 
 
 def redact(text: str) -> str:
@@ -228,8 +236,11 @@ def _explain(error: psycopg.Error) -> HTMError:
 
 
 @contextlib.contextmanager
-def translated() -> Iterator[None]:
-    """Raise this project's errors for psycopg's, and for Python's about values that cannot be stored or read; the cause is kept."""
+def translated(*, when_refused: Callable[[], None] | None = None) -> Iterator[None]:
+    """Raise this project's errors for psycopg's, and for Python's about values that cannot be stored or read; the cause is kept.
+
+    `when_refused` is called before what says that something was refused, or is not there.
+    """
     try:
         yield
     except PoolTimeout as error:
@@ -240,6 +251,8 @@ def translated() -> Iterator[None]:
     except (PoolClosed, TooManyRequests) as error:
         raise _unreachable(error) from error
     except psycopg.Error as error:
+        if when_refused is not None and isinstance(error, REFUSALS):
+            when_refused()
         raise _explain(error) from error
     except NotImplementedError as error:
         raise StorageError(

@@ -14,7 +14,7 @@ from ..base.settings import Settings
 from .address import Address
 from .cluster import citus
 from .cluster.tenant_locations import HOME
-from .connection import REFUSALS, Connection, connect, refuse_encoding, refuse_pooler
+from .connection import Connection, connect, refuse_encoding, refuse_pooler
 from .errors import translated
 from .migrate import migrate
 from .queries import load
@@ -64,14 +64,9 @@ class Installation:
             applied = migrate(dsn, schema=self._settings.schema_, logins=self.address.is_embedded, roles=self._prefix)
             return applied.names
 
-    @contextlib.contextmanager
-    def looking_again_when_refused(self) -> Iterator[None]:
-        """After a refusal the next call looks which roles the installation has now, and what its login may."""
-        try:
-            yield
-        except REFUSALS:
-            self.is_refused = True
-            raise
+    def look_again(self) -> None:
+        """After a refusal, have the next call look which roles the installation has now, and what its login may."""
+        self.is_refused = True
 
     @property
     def _prefix(self) -> str | None:

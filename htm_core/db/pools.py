@@ -25,8 +25,6 @@ from .schemas import register_types
 # What the pool says of connections that it replaces is for logs: where a program has set up none, Python would print it to stderr.
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
 
-# The share of a verb's time in which it must get a connection: enough must be left to find out why there is none.
-POOL_SHARE = 0.7
 # Seconds that whoever closes a pool waits for each of its threads, which may be opening a connection to a node that is gone.
 CLOSING = 0.5
 
@@ -59,8 +57,8 @@ class Pools:
     def __init__(self, installation: Installation, *, settings: Settings) -> None:
         self._installation = installation
         self._settings = settings
-        self._open: dict[str, ConnectionPool[Connection]] = {}  # by role and node
-        self._inherited: list[ConnectionPool[Connection]] = []
+        self._open: dict[str, AdmittingPool] = {}  # by role and node
+        self._inherited: list[AdmittingPool] = []
         self.renew()
         renewed_after_fork(self)
 
@@ -74,7 +72,7 @@ class Pools:
         self._open = {}
         self.is_direct = True  # there is no pooler in between, as far as is known
 
-    def of(self, role: str, address: Address) -> ConnectionPool[Connection]:
+    def of(self, role: str, address: Address) -> AdmittingPool:
         """The pool of a role on the node of an address."""
         placement = address.placement  # once, since another thread may find another one meanwhile
         place = f"{role if address.is_embedded else 'any'}@{address.node_at(placement)}"
@@ -87,12 +85,7 @@ class Pools:
                 self._open[place] = pool
         return pool
 
-    def take(self, pool: ConnectionPool[Connection], *, longest: float | None = None) -> Connection:
-        """A connection of a pool within so many seconds, by default `Settings.pool_timeout`, and in time for the running verb."""
-        longest = self._settings.pool_timeout if longest is None else longest
-        return pool.getconn(timeout=min(longest, time_limit.patience(POOL_SHARE)))
-
-    def make(self, dsn: SecretStr, *, name: str, **besides: str) -> ConnectionPool[Connection]:
+    def make(self, dsn: SecretStr, *, name: str, **besides: str) -> AdmittingPool:
         """A new pool for a connection string, with options of libpq `besides`; whoever asks for it closes it."""
         return AdmittingPool(
             self._admit,

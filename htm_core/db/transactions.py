@@ -12,7 +12,7 @@ from typing import Any, LiteralString
 
 import psycopg
 from psycopg.pq import TransactionStatus
-from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
+from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 
 from ..base import time_limit
 from ..base.settings import Settings
@@ -23,7 +23,7 @@ from .connection import BEGIN, Connection, NoAnswer, Row, StatementsSpread, chec
 from .errors import detect_lost_session, translated
 from .installation import Installation
 from .owner_claims import OwnerClaim, sign
-from .pools import Pools
+from .pools import AdmittingPool, Pools
 from .queries import load
 from .user_walls import UserWall
 
@@ -36,6 +36,8 @@ GRACE = 1.0
 # Transactions that go with somebody else's pace, such as a backup's, may wait so many times longer for their client.
 PATIENT = 20
 
+# The share of a verb's time in which it must get a connection: enough must be left to find out why there is none.
+POOL_SHARE = 0.7
 # Seconds that a connection to another node of a cluster is waited for before this looks whether the tables have left that node.
 SOON = 1.0
 
@@ -95,12 +97,12 @@ class Transactions:
         version: int | None = None, first: First | None = None, alone: bool = False,
     ) -> Start:  # fmt: skip
         """Return the start of a transaction now, in the time that the running verb has left."""
-        limit = time_limit.current()
+        limit, key = time_limit.current(), self._wall.key
         return Start(
             role=role,
             tenant=tenant,
             claim=claim,
-            key=self._wall.key if claim else None,
+            key=key if key is not None and claim else None,
             whole=math.inf if limit is None else limit.left,
             idle=self._settings.verb_timeout * (PATIENT if patient else 1),
             now=now,
@@ -112,17 +114,27 @@ class Transactions:
 
     @contextlib.contextmanager
     def run(self, start: Start) -> Iterator[Connection]:
-        """A transaction that has begun; committed at the end, rolled back on any error."""
-        with (
-            translated(),
-            self._installation.looking_again_when_refused(),
-            self._begun(start) as connection,
-            detect_lost_session(connection, committing=True),
-            refusing_spread(connection),
-            self._concluded(connection, start),
-            detect_lost_session(connection, committing=False),
-        ):
-            yield connection
+        """A transaction that has begun; committed at the end, rolled back on any error, which is raised even if that fails."""
+        limit = time_limit.current()
+        # The beginning has a verb's time, also where the transaction has more.
+        if limit is not None and math.isinf(limit.ends):
+            limit = time_limit.TimeLimit(limit.seconds)
+        with translated(when_refused=self._installation.look_again):
+            with time_limit.limited(limit):
+                pool, connection = self._address.on_its_node(lambda: self._begun(start))
+            try:
+                with detect_lost_session(connection, committing=True), refusing_spread(connection):
+                    try:
+                        with detect_lost_session(connection, committing=False):
+                            yield connection
+                        if not start.alone:
+                            self._commit(connection, start)
+                    except BaseException:
+                        with contextlib.suppress(psycopg.Error):
+                            connection.rollback()
+                        raise
+            finally:
+                pool.putconn(connection)
 
     def begin(self, connection: Connection, start: Start) -> None:
         """Begin a transaction with its first statements, or all of it, in one message, or in two where its claim is signed."""
@@ -151,7 +163,7 @@ class Transactions:
             "role": self._installation.roles.name(role),
             "path": self._installation.path,
             "tenant": tenant,
-            "now": _moment(now),
+            "now": "" if now is None else now.isoformat(),  # empty for the server's own
             "timeout": _milliseconds(min(self._settings.statement_timeout, time_limit.patience(1.0))),
             "idle": idle,
         }
@@ -161,34 +173,6 @@ class Transactions:
         if version is not None:
             enter.append((load("db/transactions")["enter_cell"], {"version": version}))
         return enter
-
-    @contextlib.contextmanager
-    def _begun(self, start: Start) -> Iterator[Connection]:
-        """A pooled connection on which a transaction has begun."""
-        # The beginning has a verb's time, also where the transaction has more.
-        with time_limit.limited(_for_beginning(time_limit.current())):
-            pool, connection = self._address.on_its_node(lambda: self._begin_on(self._pool(start.role), start))
-        try:
-            yield connection
-        finally:
-            pool.putconn(connection)
-
-    def _begin_on(
-        self, pool: ConnectionPool[Connection], start: Start
-    ) -> tuple[ConnectionPool[Connection], Connection]:
-        return pool, self._alive(pool, start)
-
-    @contextlib.contextmanager
-    def _concluded(self, connection: Connection, start: Start) -> Iterator[None]:
-        """Commit at the end, or roll back after any error and raise that error even if the rollback fails."""
-        try:
-            yield
-            if not start.alone:
-                self._commit(connection, start)
-        except BaseException:
-            with contextlib.suppress(psycopg.Error):
-                connection.rollback()
-            raise
 
     def _commit(self, connection: Connection, start: Start) -> None:
         if not (start.followed and self.written.is_asked_for):
@@ -207,11 +191,11 @@ class Transactions:
 
     def read(self, message: Callable[[], Message]) -> list[Row]:
         """The rows of a message, which is made by where the tables are now."""
-        with translated(), self._installation.looking_again_when_refused():
+        with translated(when_refused=self._installation.look_again):
             return self._address.on_its_node(lambda: self._read(message()))
 
     def _read(self, statements: Message) -> list[Row]:
-        pools, pool = self._pools, self._pool("htm_app")
+        pools, pool = self._pools, self._pools.of("htm_app", self._address)
         try:
             with self._lent(pool) as connection, refusing_spread(connection):
                 return connection.read(*statements, prepare=pools.is_direct)
@@ -219,7 +203,7 @@ class Transactions:
             pools.is_direct = False  # an upgrade, or a pooler that hides itself
             return self._read_again(pool, statements)
         except psycopg.OperationalError as error:
-            # As at the beginning of a transaction: see `_alive`.
+            # As at the beginning of a transaction: see `_begun`.
             if isinstance(error, PoolTimeout):
                 self._address.connect("htm_app").close()
                 if self._has_failed(pool):
@@ -230,39 +214,41 @@ class Transactions:
             pool.check()
             return self._read_again(pool, statements)
 
-    def _read_again(self, pool: ConnectionPool[Connection], statements: Message) -> list[Row]:
+    def _read_again(self, pool: AdmittingPool, statements: Message) -> list[Row]:
         with self._lent(pool) as connection, detect_lost_session(connection, committing=False):
             return connection.read(*statements, prepare=self._pools.is_direct)
 
     # -- connections that answer ---------------------------------------------------------------------------------------
 
-    def _pool(self, role: str) -> ConnectionPool[Connection]:
-        return self._pools.of(role, self._address)
+    def _begun(self, start: Start) -> tuple[AdmittingPool, Connection]:
+        """A pool and its connection that answers, on which a transaction has begun.
 
-    def _alive(self, pool: ConnectionPool[Connection], start: Start) -> Connection:
-        """A connection that answers. When there is none in time, the error says why the pool cannot open one."""
+        When there is none in time, the error says why the pool cannot open one.
+        """
+        pool = self._pools.of(start.role, self._address)
         try:
             try:
-                return self._answering(pool, start)
+                return pool, self._answering(pool, start)
             except psycopg.OperationalError as error:
                 if not _has_ended_session(error):
                     raise
                 self._address.after_lost_session(start.role)
                 pool.check()  # the same event has probably ended other sessions; finding them one by one takes longer
-                return self._answering(pool, start)
+                return pool, self._answering(pool, start)
         except PoolTimeout:
             with self._address.connect(start.role) as connection, connection.transaction():
                 self._installation.enter(connection)
                 self._installation.refuse_cells(connection)
             if not self._has_failed(pool):
                 raise
-            return self._answering(pool, start)  # the server is back; the pool only looks for it at growing intervals
+            # The server is back; the pool only looks for it at growing intervals.
+            return pool, self._answering(pool, start)
 
-    def _has_failed(self, pool: ConnectionPool[Connection]) -> bool:
+    def _has_failed(self, pool: AdmittingPool) -> bool:
         """True if the pool has failed to open a connection since the last look: then it is no use to say that all are in use."""
         return _has_failed_since(self._failures, pool)
 
-    def _answering(self, pool: ConnectionPool[Connection], start: Start) -> Connection:
+    def _answering(self, pool: AdmittingPool, start: Start) -> Connection:
         """A connection on which a transaction has begun; on an error it goes back to the pool."""
         connection = self._take(pool)
         try:
@@ -275,7 +261,7 @@ class Transactions:
         return connection
 
     @contextlib.contextmanager
-    def _lent(self, pool: ConnectionPool[Connection]) -> Iterator[Connection]:
+    def _lent(self, pool: AdmittingPool) -> Iterator[Connection]:
         """A connection of a pool, which goes back at the end."""
         connection = self._take(pool)
         try:
@@ -283,24 +269,27 @@ class Transactions:
         finally:
             pool.putconn(connection)
 
-    def _take(self, pool: ConnectionPool[Connection]) -> Connection:
-        """A connection of a pool; raises `NodeUnreachable` where none can be opened to a node that the tables have left."""
+    def _take(self, pool: AdmittingPool) -> Connection:
+        """A connection of a pool, in time for the running verb.
+
+        Raises `NodeUnreachable` where none can be opened to a node that the tables have left.
+        """
         placement, longest = self._address.placement, self._settings.pool_timeout
         if placement is None or placement.node.is_here or longest <= SOON:
-            return self._pools.take(pool)
+            return pool.getconn(min(longest, time_limit.patience(POOL_SHARE)))
         try:
-            return self._pools.take(pool, longest=SOON)
+            return pool.getconn(min(SOON, time_limit.patience(POOL_SHARE)))
         except PoolTimeout as error:
             if _has_failed_since(self._failures_followed, pool) and self._address.has_left(placement):
                 raise citus.unreachable(placement.node, error) from error
-            return self._pools.take(pool, longest=longest - SOON)
+            return pool.getconn(min(longest - SOON, time_limit.patience(POOL_SHARE)))
 
     # -- the primary's log ---------------------------------------------------------------------------------------------
 
     def ask_position(self, *, patience: float) -> int:
         """Ask how far the primary's log is; raises psycopg's errors."""
-        pool = self._pool("htm_app")
-        connection = self._pools.take(pool, longest=patience)
+        pool = self._pools.of("htm_app", self._address)
+        connection = pool.getconn(min(patience, time_limit.patience(POOL_SHARE)))
         try:
             (result,) = check(connection, patience=patience, opening=load("db/cluster/replicas")["written"].encode())
         finally:
@@ -322,20 +311,11 @@ def _has_ended_session(error: psycopg.OperationalError) -> bool:
     return ends_session(error) and not isinstance(error, ANOTHER_IS_NO_USE)
 
 
-def _has_failed_since(seen: dict[str, int], pool: ConnectionPool[Connection]) -> bool:
+def _has_failed_since(seen: dict[str, int], pool: AdmittingPool) -> bool:
     """True if a pool has failed to open more connections than were seen, which are seen then."""
     failures = pool.get_stats().get("connections_errors", 0)
     before, seen[pool.name] = seen.get(pool.name, 0), failures
     return failures > before
-
-
-def _for_beginning(limit: time_limit.TimeLimit | None) -> time_limit.TimeLimit | None:
-    return time_limit.TimeLimit(limit.seconds) if limit is not None and math.isinf(limit.ends) else limit
-
-
-def _moment(now: datetime | None) -> str:
-    """A time as the server's settings have it; empty for the server's own."""
-    return "" if now is None else now.isoformat()
 
 
 def _milliseconds(seconds: float) -> str:
