@@ -23,9 +23,9 @@ from uuid import UUID
 from benchmarks.shares import wilson
 from htm_core.base.types import ProfileLine, ProfileSource
 from htm_core.change.facts import Stated
-from htm_core.change.own_words import facts_of
 from htm_core.change.profile import lines_of
 from htm_core.change.store import OwnWord
+from htm_core.change.tidying import facts_of
 
 CHATS, PAIRS = (Path(__file__).with_name(name) for name in ("profile_chats.txt", "profile_changes.txt"))
 KINDS = {"-": "taken back", "+": "stays", "!": "instruction", ".": "no instruction"}

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..base.folding import has_words
 from .markdown import Chunk, chunks, front_matter, plain_chunks
-from .redaction.pdf_pages import redact_pages
+from .redaction.pdfs import redact_pages
 from .redaction.redactor import Redactor
 
 MARKDOWN = frozenset({".md", ".markdown", ".mdown", ".mdx", ".qmd", ".rmd"})

@@ -14,8 +14,7 @@ from ..base.last_used import LastUsed
 from ..base.limits import ATTACHED_PAGES, FILE_BYTES
 from ..base.types import Draft
 from ..text.redaction import values
-from ..text.redaction.pdf_marker import UNREAD, is_unread_marker
-from ..text.redaction.pdf_pages import search_pages
+from ..text.redaction.pdfs import UNREAD, is_unread_marker, search_pages
 from ..text.redaction.redactor import Redactor
 from .file_bytes import UnreadPdf, can_read_pdfs, read_bytes
 

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from htm_core import CollectionItem, Draft, InvalidInput, RedactionError
 from htm_core.text.readable import of_pages
-from htm_core.text.redaction.checks import IBAN_LENGTHS, is_card, is_iban, luhn
-from htm_core.text.redaction.kinds import KINDS
-from htm_core.text.redaction.pdf_pages import search_pages
+from htm_core.text.redaction.kinds import IBAN_LENGTHS, KINDS, is_card, is_iban, luhn
+from htm_core.text.redaction.pdfs import search_pages
 from htm_core.text.redaction.redactor import Redaction, Redactor, resolve_redactor
 from htm_core.text.redaction.values import REDACTED, Counted, redact_draft, redact_item
 

@@ -18,7 +18,7 @@ from ...base.types import CollectionItem, Draft
 from ..base64_text import decode_base64, encode_base64
 from ..known_files import is_known_file, is_pdf, may_be_pdf
 from .kinds import SECRET_NAMES, Kind
-from .pdf_marker import pdf_marker
+from .pdfs import pdf_marker
 from .redactor import MARKER, Redactor, marker
 
 # The key of a mention's metadata that says how many of which kind were redacted.
