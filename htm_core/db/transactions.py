@@ -1,10 +1,11 @@
-"""Transactions on the primary: how they begin, as whom and for whom, and how they end; and reads that are one message."""
+"""Transactions on the primary: how they begin, as whom and for whom, what they lock, and how they end; reads of one message."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -295,6 +296,23 @@ class Transactions:
         finally:
             pool.putconn(connection)
         return int(result.get_value(0, 0) or 0)
+
+
+def take_locks(connection: Connection, kind: str, *named: tuple[str, ...]) -> None:
+    """Lock things of the transaction's tenant until the transaction ends, in one order for all; waits for other holders.
+
+    A thing, which may have no row of its own yet, is a kind and what names it there. Locking again what the transaction holds
+    changes nothing. Why rows: docs/why/store.md.
+    """
+    if named:
+        names = {"names": _hashes(kind, named)}
+        connection.queue(load("store/locks")["insert"], names)
+        connection.queue(load("store/locks")["delete"], names)
+
+
+def _hashes(kind: str, named: Iterable[tuple[str, ...]]) -> list[bytes]:
+    """Each thing's hash, in order: no two have the same, and names may be long."""
+    return sorted({hashlib.sha256("\x1f".join((kind, *parts)).encode()).digest() for parts in named})
 
 
 @cache

@@ -11,9 +11,9 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from ..db import locks
 from ..db.database import Connection, Row
 from ..db.queries import load
+from ..db.transactions import take_locks
 from ..text.markdown import Chunk
 from ..working import store
 from ..writing import nodes
@@ -21,7 +21,7 @@ from ..writing import nodes
 
 def lock(connection: Connection, paths: Sequence[str], *, owner: str) -> dict[str, bytes]:
     """Lock files until the transaction ends, and return the digests of the last load of those that were loaded."""
-    locks.take(connection, "file", *((owner, path) for path in paths))
+    take_locks(connection, "file", *((owner, path) for path in paths))
     return digests(connection, paths, owner=owner)
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from ..db import locks
 from ..db.database import Connection
 from ..db.queries import load
 from ..db.records import Entry
+from ..db.transactions import take_locks
 
 
 def lock(connection: Connection, key: str, *, owner: str) -> tuple[UUID, int] | None:
@@ -21,7 +21,7 @@ def lock(connection: Connection, key: str, *, owner: str) -> tuple[UUID, int] | 
 
 def lock_all(connection: Connection, names: Sequence[str], *, owner: str) -> None:
     """Lock keys until the transaction ends, in one order for all writers."""
-    locks.take(connection, "key", *((owner, name) for name in names))
+    take_locks(connection, "key", *((owner, name) for name in names))
 
 
 def assign(connection: Connection, entries: Sequence[Entry], *, owner: str, robot: str) -> set[UUID]:

@@ -11,9 +11,9 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from ..base.places import Drawer, Placed, Room, note_owner_prefix
-from ..db import locks
 from ..db.database import Connection, Row
 from ..db.queries import load
+from ..db.transactions import take_locks
 from ..working import store
 from . import nodes
 
@@ -133,7 +133,7 @@ def _hide_unmentioned(connection: Connection, rows: Iterable[Row]) -> set[UUID]:
 
 def lock_drawer(connection: Connection, *, owner: str, room: str, drawer: str) -> None:
     """Lock a drawer until the transaction ends: two promotions at the same time would each miss what the other files."""
-    locks.take(connection, "drawer", (owner, room, drawer))
+    take_locks(connection, "drawer", (owner, room, drawer))
 
 
 def mark_promoted(connection: Connection, note: UUID, *, at: datetime | None) -> None:

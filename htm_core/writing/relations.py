@@ -8,9 +8,9 @@ from datetime import datetime
 from uuid import UUID
 
 from ..base.types import Relation, Source
-from ..db import locks
 from ..db.database import Connection
 from ..db.queries import load
+from ..db.transactions import take_locks
 
 MIN_WEIGHT = 0.1  # below this, nodes share too little of their tags to be related
 MAX_EDGES = 50  # edges from shared tags that each node chooses
@@ -49,7 +49,7 @@ def renew_tag_edges(connection: Connection, nodes: Sequence[UUID]) -> None:
 
     One call at a time in a tenant: two for the same nodes would each miss the edges of the other.
     """
-    locks.take(connection, "relate", ())
+    take_locks(connection, "relate", ())
     values = {"nodes": list(nodes), "min_weight": MIN_WEIGHT, "max_edges": MAX_EDGES, "common": COMMON_TAG}
     connection.execute(load("writing/relations")["renew_tag_edges"], values)
 

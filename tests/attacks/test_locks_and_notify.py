@@ -15,9 +15,10 @@ import pytest
 
 from htm_core import Draft, HTMError
 from htm_core.base.types import Eviction
-from htm_core.db import indexes, locks
+from htm_core.db import indexes
 from htm_core.db.listening import ListenConnection
 from htm_core.db.migrate import migrate
+from htm_core.db.transactions import take_locks
 from htm_core.engine.groups.listener import POLL_SECONDS, Hints
 from tests.attacks.installations import Installation, installed
 from tests.servers.cluster import OUTSIDER, Cluster
@@ -129,8 +130,8 @@ def test_a_thing_is_locked_by_one_transaction_at_a_time_and_nothing_is_left(
     def enter(n: int) -> None:
         nonlocal inside, most
         with database.transaction(tenant) as connection:
-            locks.take(connection, "key", ("", "a"), ("", "b"))
-            locks.take(connection, "key", ("", "b"))  # again, as a writer does that looked at a key before
+            take_locks(connection, "key", ("", "a"), ("", "b"))
+            take_locks(connection, "key", ("", "b"))  # again, as a writer does that looked at a key before
             connection.execute("select 1")  # with what a writer does next, the locks are there
             inside += 1
             most = max(most, inside)
@@ -149,12 +150,12 @@ def test_locks_of_another_tenant_another_kind_and_another_name_are_others(
 ) -> None:
     database = memory_at(prod.dsn(), statement_timeout=5.0)._engine.database
     with database.transaction(tenant) as holder:
-        locks.take(holder, "key", ("", "a"))
+        take_locks(holder, "key", ("", "a"))
         with database.transaction(f"{tenant}-b") as other:
-            locks.take(other, "key", ("", "a"))
+            take_locks(other, "key", ("", "a"))
         with database.transaction(tenant) as other:
-            locks.take(other, "file", ("", "a"))
-            locks.take(other, "key", ("", "b"), ("ann", "a"))
+            take_locks(other, "file", ("", "a"))
+            take_locks(other, "key", ("", "b"), ("ann", "a"))
 
 
 @pytest.mark.parametrize("ending", ["rollback", "killed"])
@@ -162,7 +163,7 @@ def test_a_lock_ends_with_its_holder(prod: Installation, memory_at: Open, tenant
     memory = memory_at(prod.dsn(), statement_timeout=10.0)
     database = memory._engine.database
     with contextlib.suppress(Exception), database.transaction(tenant) as holder:
-        locks.take(holder, "key", ("", "ferry"))
+        take_locks(holder, "key", ("", "ferry"))
         if ending == "rollback":
             raise KeyError
         with prod.connect() as admin:
