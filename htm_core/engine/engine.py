@@ -132,12 +132,7 @@ class Engine:
         # Whose memories are written, by whom, and the model of their vectors.
         self._writer = {"owner": self.owner, "robot": robot, "model": embedder.name}
         self._preparer = Preparer(
-            owner=self.owner,
-            session=session or "",
-            settings=settings,
-            count=tokens,
-            new_id=new_id,
-            redactor=redactor,
+            owner=self.owner, session=session or "", settings=settings, count=tokens, new_id=new_id, redactor=redactor
         )
 
     # -- owners and time -----------------------------------------------------------------------------------------------
@@ -337,7 +332,7 @@ class Engine:
                 self._queue_jobs(connection, entries, outcome.written)
                 if after is not None:
                     after(connection, outcome.written)
-            return outcome, None if change is None else change.written()
+            return outcome, change()
 
         try:
             # With an id it is the same mention: said twice, nothing changes.

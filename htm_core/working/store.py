@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -57,20 +57,9 @@ class SetChange:
     refused: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class QueuedChange:
-    """A change that travels with the end of its transaction, or with what is read before."""
-
-    queued: Queued
-
-    def written(self) -> SetChange | None:
-        """The change; None where there was nothing to write, since all of it was erased, or where the set has moved on."""
-        rows = self.queued.rows
-        return (
-            SetChange(SetVersion(rows[0]["set_id"], rows[0]["reached"]), tuple(map(str, rows[0]["refused"])))
-            if rows
-            else None
-        )
+# Gives a change that travels with the end of its transaction, or with what is read before. None where there was nothing to
+# write, or all of it was erased, and where the set has moved on.
+Written = Callable[[], SetChange | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,16 +151,16 @@ def change(
     expected: int | None = None,
     noted: bool = False,
     recalled: bool = False,
-) -> QueuedChange | None:
+) -> Written:
     """Have admitted and evicted items stored, and `dead` nodes removed from every set; gives the new version once that is done.
 
     With `noted` the change goes into the record of the set, by its turn: with `recalled` that of the time at which it happened,
     which may be a moment ago, else the present one.
 
-    None when there is nothing to write. Where `expected` is given, nothing is written once the set has another version.
+    Where `expected` is given, nothing is written once the set has another version.
     """
     if not (admitted or evicted or dead):
-        return None
+        return lambda: None
     values: dict[str, object] = {
         "expected": expected,
         "gone": [UUID(eviction.item.id) for eviction in evicted],
@@ -183,20 +172,27 @@ def change(
         "recalled": recalled,
         "gone_ats": [_moment(eviction.at) for eviction in evicted] if noted and recalled else None,
     }
-    return QueuedChange(
-        connection.queue(load("working/store")["change"], {**key.columns(), **values, **_columns(admitted)})
+    return partial(
+        _written, connection.queue(load("working/store")["change"], {**key.columns(), **values, **_columns(admitted)})
     )
 
 
-def remove(
-    connection: Connection, key: SetKey, ids: Sequence[str], *, at: datetime, noted: bool = False
-) -> QueuedChange:
+def remove(connection: Connection, key: SetKey, ids: Sequence[str], *, at: datetime, noted: bool = False) -> Written:
     """Remove items from a set without a receipt. With `noted` the change goes into the record of the set."""
     values = {
         "expected": None, "gone": [UUID(id) for id in ids], "scores": None, "at": at, "policy": None, "dead": [], "noted": noted,
         "recalled": False, "gone_ats": None,
     }  # fmt: skip
-    return QueuedChange(connection.queue(load("working/store")["change"], {**key.columns(), **values, **_columns(())}))
+    return partial(
+        _written, connection.queue(load("working/store")["change"], {**key.columns(), **values, **_columns(())})
+    )
+
+
+def _written(queued: Queued) -> SetChange | None:
+    if not queued.rows:
+        return None
+    row = queued.rows[0]
+    return SetChange(SetVersion(row["set_id"], row["reached"]), tuple(map(str, row["refused"])))
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from ..db.verbs import bounded
 from . import store
 from .eviction_policies import Policy
 from .memory import Plan, WorkingMemory
-from .store import CountedAccesses, QueuedChange, SetChange, SetChanges, SetKey, SetVersion
+from .store import CountedAccesses, SetChange, SetChanges, SetKey, SetVersion, Written
 from .unwritten import Unwritten
 
 LetGo = Callable[[tuple[Item, ...]], tuple[Item, ...]]
@@ -178,7 +178,7 @@ class WorkingSet:
             with self._transaction() as connection:
                 expected = at.version if at is not None else None
                 change = store.change(connection, self.key, evicted=plan.victims, expected=expected, noted=self._noted)
-            written = _written(change)
+            written = change()
         finally:
             if written is None:
                 self.memory.release(plan)
@@ -198,7 +198,7 @@ class WorkingSet:
         live: Container[UUID] | None = None,
         dead: Sequence[UUID] = (),
         recalled: bool = False,
-    ) -> QueuedChange | None:
+    ) -> Written:
         """Write a plan with the end of the caller's transaction: only `live` nodes come in, and `dead` ones leave every set.
 
         `recalled` says that what comes in was recalled, not said.
@@ -247,7 +247,7 @@ class WorkingSet:
             self.await_writing(plan)
             with self._transaction() as connection:
                 change = self.write(connection, plan, recalled=True)
-            return _written(change)
+            return change()
 
         try:
             written = retry_transaction(write)
@@ -296,7 +296,7 @@ class WorkingSet:
                     change = store.change(
                         connection, self.key, admitted=admitted, evicted=evicted, noted=self._noted, recalled=True
                     )
-                return _written(change)
+                return change()
 
             try:
                 written = retry_transaction(write, repeatable=True) if moves else None
@@ -380,7 +380,7 @@ class WorkingSet:
         def write() -> SetChange | None:
             with self._transaction() as connection:
                 change = store.remove(connection, self.key, ids, at=datetime.now(UTC), noted=self._noted)
-            return change.written()
+            return change()
 
         with bounded(self._database.settings), time_limit.locked(self._writing, what="the same working memory"):
             written = retry_transaction(write)
@@ -390,10 +390,6 @@ class WorkingSet:
                 if written is not None:
                     self._carried_out(written.at)
         return gone
-
-
-def _written(change: QueuedChange | None) -> SetChange | None:
-    return None if change is None else change.written()
 
 
 def _rank(database: Database) -> tuple[bool, float]:

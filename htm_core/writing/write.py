@@ -133,9 +133,7 @@ def write(
     stale = is_given and _store_vectors(connection, made, model=model)
     as_written = _as_written(entries, written, known) if known or len(written) < len(entries) else entries
     # Those that need not be read to be known: they are live, and were said once.
-    once = [
-        _new_node(entry, inserted.metadata.get(str(entry.node), {})) for entry in made if entry.node not in repeated
-    ]
+    once = [_new_node(e, inserted.metadata.get(str(e.node), {})) for e in made if e.node not in repeated]
     nodes_made = {UUID(node.id): node for node in once if node is not None and UUID(node.id) not in hidden}
     ids = {entry.node for entry in as_written if entry.node is not None}
     touched |= hidden

@@ -486,7 +486,7 @@ def test_what_comes_back_while_it_is_let_go_stays(
         one.await_writing(plan)
         with memory._engine.transaction() as connection:
             change = one.write(connection, plan)
-        one.apply(plan, change and change.written(), now=time.time())
+        one.apply(plan, change(), now=time.time())
 
     def meanwhile(write: Callable[[], Any]) -> Any:
         """Let another thread say it again, once its removal is committed and before it is carried out."""
@@ -515,8 +515,7 @@ def test_what_another_process_let_go_before_it_was_carried_out_here_goes(
     far.catch_up(now=time.time())
     assert far.memory.remove(items[1].id)
     one.catch_up(now=time.time())
-    assert change is not None
-    one.apply(plan, change.written(), now=time.time())
+    one.apply(plan, change(), now=time.time())
     assert held(one) == held(far) == rows(memory) == [items[0].content]
 
 
@@ -531,8 +530,7 @@ def test_what_is_removed_between_its_plan_and_its_commit_is_what_the_table_says(
     assert one.memory.remove(items[1].id) == held_before
     with memory._engine.transaction() as connection:
         change = one.write(connection, plan)
-    assert change is not None
-    one.apply(plan, change.written(), now=time.time())
+    one.apply(plan, change(), now=time.time())
     assert held(one) == rows(memory)
 
 
@@ -543,7 +541,7 @@ def test_looking_when_nothing_is_new_reads_one_row(
         memory.remember("here")
         memory.context()
         read: list[str] = []
-        real = table.load("working")
+        real = table.load("working/store")
 
         class Told:
             def __getitem__(self, name: str) -> str:
