@@ -1,9 +1,9 @@
 """The reader beside recall as it is, on the same candidates: `python -m benchmarks.reader.measure FOLDER`.
 
-The first hits of each question are read by FOLDER/NAME.onnx, and ordered as `htm_core.reading.relevance` does. Everything printed is
-of authors and sets that the reader was not trained on. `--fit` prints the constants of `htm_core.reading.relevance` that are best on
-`FITTED_ON`, which the reader has not seen either; what is printed of these two sets is then no longer of unseen ones. Intervals are
-of 95 %, by question.
+The first hits of each question are read by FOLDER/NAME.onnx, and ordered as `htm_core.reading.relevance` does. Everything
+printed is of authors and sets that the reader was not trained on. `--fit` prints the constants of that module that are best on
+`FITTED_ON`, which the reader has not seen either; what is printed of these two sets is then no longer of unseen ones. Intervals
+are of 95 %, by question.
 """
 
 from __future__ import annotations

@@ -36,6 +36,7 @@ from .known_speakers import KnownSpeakers
 from .owner_claims import EVERYBODY, NOBODY, OwnerClaim
 from .pools import Pools
 from .roles import Roles
+from .superseding_tenants import SupersedingTenants
 from .transactions import First, Message, Start, Transactions
 from .user_walls import UserWall, copy_user_walls
 

@@ -6,7 +6,6 @@ import functools
 import inspect
 import logging
 import types
-import typing
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar

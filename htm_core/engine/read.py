@@ -15,11 +15,11 @@ from ..base.identity import ANONYMOUS, looks_like_id
 from ..base.types import Mention, Node, Robot, SpanCounts, Stats, TenantSize, TenantSizes, TimeframeLike, UserSizes
 from ..db import jobs, tenants
 from ..db.database import Connection, Row
-from ..recall.hits import local_mentions
 from ..text.tags import normalize_all
 from ..working import store as working_store
 from ..writing import keys, mentions, nodes
 from .engine import Engine
+from .local_times import local_mentions
 
 Cursor = str | Mention | None
 

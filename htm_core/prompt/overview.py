@@ -20,8 +20,8 @@ from ..recall import overview as operations
 from ..recall.topicless import OverviewQuestion, asked_time, overview_question
 from ..text.excerpts import excerpt
 from ..text.fence import Fence, indented, label
-from ..timeframes import short_day
 from ..text.questions import only_asks
+from ..timeframes import short_day
 from .choices import Choices
 from .follow_ups import SaidBefore, joined, queries_of
 from .prompt_block import (

@@ -21,7 +21,7 @@ from ..db.connection import Connection
 from ..db.errors import retry_transaction
 from ..engine.engine import Engine
 from ..text.questions import in_first_person, name_forms, named, quoted_phrases
-from ..timeframes.questions import extract_filter, times_in
+from ..timeframes import extract_filter, times_in
 from ..writing import nodes
 from .search import RecallQuery
 from .topicless import names_only_a_time

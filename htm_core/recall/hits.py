@@ -10,15 +10,14 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta, tzinfo
-from datetime import time as time_of_day
-from functools import lru_cache, partial
+from datetime import datetime, tzinfo
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 from uuid import UUID
 
 from ..base.errors import ModelError
 from ..base.settings import Settings
-from ..base.types import Hit, Mention, Recall, SaidWhen, Supersession
+from ..base.types import Hit, Mention, Recall, SaidWhen
 from ..base.types.memories import times_said
 from ..change import store
 from ..engine.engine import Engine
@@ -27,7 +26,7 @@ from ..reading.readers import embedded_reader
 from ..text.memory_replies import is_memory_reply
 from ..text.questions import asks_the_present, only_asks
 from ..text.speakers import own_name
-from ..timeframes.times import day_in_words, holds_in_words, latest_span, length_for, share_left
+from ..timeframes import day_in_words, holds_in_words, latest_span, length_for, share_left
 from ..writing import nodes
 from .complete_query import speaking_of_another_day
 from .near_duplicates import copies
@@ -319,49 +318,4 @@ def _asks_now(query: RecallQuery) -> bool:
         and f.as_of is None
         and f.valid_at is None
         and asks_the_present(query.text)
-    )
-
-
-# -- times as a person reads them --------------------------------------------------------------------------------------
-# In the time zone of the memory, since a model is shown their dates: what is said at half past eleven at night in Lisbon is of
-# that day there, and of the next one in UTC.
-
-
-def local_hits(hits: Sequence[Hit], zone: tzinfo) -> list[Hit]:
-    """Hits whose mentions and changes have their times in a zone. They are the same moments."""
-    return list(hits) if _is_utc(zone, datetime.now(UTC).date()) else [_local_hit(hit, zone) for hit in hits]
-
-
-def local_mentions(mentions: Sequence[Mention], zone: tzinfo) -> list[Mention]:
-    """Mentions with the times at which they were said in a zone."""
-    return list(mentions) if _is_utc(zone, datetime.now(UTC).date()) else [_local(each, zone) for each in mentions]
-
-
-@lru_cache(maxsize=8)  # each recall asks
-def _is_utc(zone: tzinfo, day: date) -> bool:
-    """True if a zone is UTC, on a day and half a year later."""
-    noon = datetime.combine(day, time_of_day(12), UTC)
-    return all(not (noon + timedelta(days=days)).astimezone(zone).utcoffset() for days in (0, 182))
-
-
-def _local_hit(hit: Hit, zone: tzinfo) -> Hit:
-    return replace(
-        hit,
-        mentions=tuple(_local(each, zone) for each in hit.mentions),
-        before=None if hit.before is None else _local(hit.before, zone),
-        formerly=tuple(_local_change(each, zone) for each in hit.formerly),
-        superseded_by=None if hit.superseded_by is None else _local_change(hit.superseded_by, zone),
-    )
-
-
-def _local(mention: Mention, zone: tzinfo) -> Mention:
-    return replace(mention, at=mention.at.astimezone(zone))
-
-
-def _local_change(change: Supersession, zone: tzinfo) -> Supersession:
-    return replace(
-        change,
-        newer=_local(change.newer, zone),
-        older=_local(change.older, zone),
-        holds_from=change.holds_from.astimezone(zone),
     )

@@ -13,11 +13,12 @@ from ..base.types import Hit, Mention, ProfileLine, Recall, Window
 from ..change.extract import Spoken, by_worth
 from ..db.database import Connection
 from ..engine.engine import Engine
+from ..engine.local_times import local_hits
 from ..reading import readers
 from ..text.memory_replies import is_memory_reply
 from ..text.questions import FIRST, only_asks
 from ..writing import mentions, nodes
-from .hits import in_time, local_hits
+from .hits import in_time
 from .search import Filters, RecallQuery
 from .supersession import present_values_first
 from .topicless import LONGEST

@@ -21,12 +21,13 @@ from ..base.settings import Signals
 from ..base.trust import check_sources, check_trust
 from ..base.types import Hit, Mention, Mode, Recall, Scope, Source, TimeframeLike
 from ..engine.engine import Engine
+from ..engine.local_times import local_hits, local_mentions
 from ..reading.relevance import READ
 from ..text.tags import normalize_all
 from ..writing import nodes
 from .asked import LONG, asked_in, ends_of
 from .complete_query import moments, times_of
-from .hits import Stage, in_stages, local_hits, local_mentions, on_hits, ordered_by_a_model
+from .hits import Stage, in_stages, on_hits, ordered_by_a_model
 from .search import Filters, RecallQuery, preceding
 from .searches import SMALLEST_POOL, search
 from .supersession import present_values_first

@@ -1,8 +1,8 @@
 """Times as people write them: "last week", "since March", "between 1 and 15 January"."""
 
 from .calendar import Calendar, WeekStart
-from .parse import extract, extract_filter, parse
-from .sentences import may_name_a_time
+from .parse import parse
+from .questions import extract, extract_filter, times_in
 from .times import (
     day_in_words,
     expiry_of,
@@ -26,10 +26,10 @@ __all__ = [
     "holds_in_words",
     "latest_span",
     "length_for",
-    "may_name_a_time",
     "one_span",
     "parse",
     "read_validity",
     "share_left",
     "short_day",
+    "times_in",
 ]
