@@ -97,10 +97,10 @@ def _replica(primary: Connection, read_url: SecretStr) -> Finding:
     """Check that the replica that answers is one of this server, and tell how far it is behind."""
     about, mend = "replica", "correct Settings.read_url, or HTM_READ_URL; docs/production.md#replicas-of-the-database"
     try:
-        written = _one(primary, "replicas", "written", {})["position"]
+        written = _one(primary, "db/cluster/replicas", "written", {})["position"]
         with _connected(read_url) as connection:
             state = replica_state(connection)
-            here, there = (_one(each, "replicas", "system", {})["system"] for each in (primary, connection))
+            here, there = (_one(each, "db/cluster/replicas", "system", {})["system"] for each in (primary, connection))
     except HTMError as error:
         return Finding(about, "wrong", f"no replica answers, so the primary answers all: {error}", mend)
     if here != there:

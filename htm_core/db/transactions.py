@@ -306,8 +306,8 @@ def take_locks(connection: Connection, kind: str, *named: tuple[str, ...]) -> No
     """
     if named:
         names = {"names": _hashes(kind, named)}
-        connection.queue(load("store/locks")["insert"], names)
-        connection.queue(load("store/locks")["delete"], names)
+        connection.queue(load("db/transactions")["take_locks"], names)
+        connection.queue(load("db/transactions")["drop_locks"], names)
 
 
 def _hashes(kind: str, named: Iterable[tuple[str, ...]]) -> list[bytes]:

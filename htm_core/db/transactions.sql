@@ -21,3 +21,11 @@ select pg_catalog.set_config('htm.claim', %(claim)s, true)
 
 -- name: transaction_timeout
 select pg_catalog.set_config('transaction_timeout', %(whole)s, true)
+
+-- name: take_locks
+-- Waits for every transaction that has inserted one of these rows and has not ended, whether or not it has deleted it again.
+insert into locks (tenant, name) select this_tenant(), given.name from unnest(%(names)s::bytea[]) given(name) order by given.name
+on conflict (tenant, name) do update set name = excluded.name
+
+-- name: drop_locks
+delete from locks where tenant = this_tenant() and name = any(%(names)s::bytea[])
