@@ -26,7 +26,7 @@ from benchmarks.retrieval_sets import TURN, Case, Question, locomo
 from benchmarks.retrieval_systems import CachedEmbedder, CaseMemory
 from htm_core import Hit, Memory
 from htm_core.prompt.follow_ups import SaidBefore, fused, queries_of
-from htm_core.prompt.leaning import asks_further, meaning
+from htm_core.prompt.leaning_questions import asks_further, meaning
 
 SHOWN = 8  # hits that a prompt shows
 DEPTH = 20  # hits of a query

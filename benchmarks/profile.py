@@ -25,7 +25,7 @@ from htm_core.base.types import ProfileLine, ProfileSource
 from htm_core.change.facts import Stated
 from htm_core.change.profile import lines_of
 from htm_core.change.store import OwnWord
-from htm_core.change.tidying import facts_of
+from htm_core.change.tidying_steps import facts_of
 
 CHATS, PAIRS = (Path(__file__).with_name(name) for name in ("profile_chats.txt", "profile_changes.txt"))
 KINDS = {"-": "taken back", "+": "stays", "!": "instruction", ".": "no instruction"}

@@ -37,7 +37,7 @@ from benchmarks.retrieval import home
 from benchmarks.retrieval_systems import CachedEmbedder
 from htm_core import Hit
 from htm_core.models.tokenizers import default_tokens
-from htm_core.prompt.prompt_block import EXCERPT, SHORTEST, Passage, build_block, passage_of
+from htm_core.prompt.recalled_block import EXCERPT, SHORTEST, Passage, build_block, passage_of
 from htm_core.text.excerpts import excerpt
 from htm_langchain import HTMMemoryMiddleware
 

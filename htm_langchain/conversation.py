@@ -20,7 +20,7 @@ from htm_core.prompt.held import held_back
 from htm_core.prompt.keep import keep_draft
 from htm_core.prompt.messages import stored_message, stored_payload
 from htm_core.prompt.profile_block import KnownProfile
-from htm_core.prompt.prompt_block import new_token
+from htm_core.prompt.recalled_block import new_token
 from htm_core.prompt.resent import Line, Recognised, recognise
 
 from .answers import INTERRUPTED

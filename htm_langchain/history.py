@@ -16,7 +16,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from htm_core import Draft, InvalidInput, Memory, Mention
 from htm_core.prompt.choices import check_choices
 from htm_core.prompt.memory_block import memory_block, today_of
-from htm_core.prompt.prompt_block import new_token
+from htm_core.prompt.recalled_block import new_token
 from htm_core.prompt.scope import check_memory, memory_for
 
 from .injection import (

@@ -17,7 +17,7 @@ from htm_core.prompt.memory_block import UNDERSTOOD, Inject, memory_block, today
 from htm_core.prompt.origin import Origin
 from htm_core.prompt.overview import recalled_block
 from htm_core.prompt.profile_block import profile_block
-from htm_core.prompt.prompt_block import (
+from htm_core.prompt.recalled_block import (
     BlockOptions,
     Passage,
     day_of,

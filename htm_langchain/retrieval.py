@@ -24,7 +24,7 @@ from htm_core.prompt.option_names import part
 from htm_core.prompt.origin import check_min_trust, trusted
 from htm_core.prompt.overview import recall_or_overview
 from htm_core.prompt.profile_block import forgettings, is_shown_with
-from htm_core.prompt.prompt_block import EXTRA_HITS
+from htm_core.prompt.recalled_block import EXTRA_HITS
 from htm_core.prompt.scope import scope_of
 
 from .conversation import Conversation, TurnContext

@@ -18,7 +18,7 @@ from htm_core.prompt.attachments import named, without_shown_files
 from htm_core.prompt.follow_ups import in_full
 from htm_core.prompt.memory_block import memory_block, today_line, today_of
 from htm_core.prompt.option_names import with_options
-from htm_core.prompt.prompt_block import drop_last_items, new_token
+from htm_core.prompt.recalled_block import drop_last_items, new_token
 from htm_core.prompt.scope import as_secret
 
 from .attachments import files_of
@@ -60,6 +60,7 @@ class HTMMemoryBlock(PromptFields, BaseMemoryBlock[str]):
         chat = llama_index.core.memory.Memory.from_defaults("s1", memory_blocks=[HTMMemoryBlock(Memory("atlas"))])
     """
 
+    _given: Memory | None = PrivateAttr(default=None)  # again, for the tools that read the docs from here
     _unsure: OrderedDict[str | None, Sequence[Draft]] = PrivateAttr(default_factory=OrderedDict)
     _fence: tuple[object, str] | None = PrivateAttr(default=None)
 

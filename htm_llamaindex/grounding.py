@@ -13,7 +13,7 @@ from llama_index.core.base.llms.types import MessageRole
 
 from htm_core import Draft, InvalidInput, Memory, Mention
 from htm_core.palace import GROUNDING_KEY, Consulted
-from htm_core.prompt.prompt_block import Fence
+from htm_core.prompt.recalled_block import Fence
 from htm_core.prompt.shorten import cut_middle
 
 from .window import OVERHEAD, CountTokens

@@ -24,7 +24,7 @@ from htm_core.prompt.option_names import check_known, with_arguments_of, with_op
 from htm_core.prompt.origin import outside_palace
 from htm_core.prompt.profile_block import SHARE as PROFILE_PART
 from htm_core.prompt.profile_block import KnownProfile, forgettings, is_shown_with
-from htm_core.prompt.prompt_block import new_token
+from htm_core.prompt.recalled_block import new_token
 from htm_core.prompt.scope import as_secret, check_session
 
 from . import grounding as evidence

@@ -16,7 +16,7 @@ from htm_core.prompt.keep import Keep
 from htm_core.prompt.option_names import part
 from htm_core.prompt.origin import check_min_trust, trusted
 from htm_core.prompt.overview import recall_or_overview
-from htm_core.prompt.prompt_block import EXTRA_HITS
+from htm_core.prompt.recalled_block import EXTRA_HITS
 from htm_core.prompt.scope import check_alone, check_user, chosen_timezone, scope_of
 
 from . import handles, keep_rules

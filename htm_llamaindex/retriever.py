@@ -15,7 +15,7 @@ from htm_core.prompt.choices import RecallFilters, check_choices
 from htm_core.prompt.hit_metadata import KEY, hit_metadata
 from htm_core.prompt.option_names import with_options
 from htm_core.prompt.overview import Overview, recalled_block
-from htm_core.prompt.prompt_block import BlockOptions, note_of, passage_of
+from htm_core.prompt.recalled_block import BlockOptions, note_of, passage_of
 from htm_core.prompt.scope import check_memory, check_user
 
 from .filters import where_of

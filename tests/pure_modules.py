@@ -43,7 +43,7 @@ PURE = (
     "htm_core.text.fence",
     "htm_core.text.file_blocks",
     "htm_core.base.folding",
-    "htm_core.prompt.leaning",
+    "htm_core.prompt.leaning_questions",
     "htm_core.text.known_files",
     "htm_core.text.markdown",
     "htm_core.text.memory_replies",

@@ -29,7 +29,7 @@ from benchmarks.retrieval_sets import Message
 from benchmarks.retrieval_systems import CachedEmbedder, drafts
 from htm_core import Memory, Settings
 from htm_core.palace import Palace
-from htm_core.prompt import memory_block, profile_block, prompt_block
+from htm_core.prompt import memory_block, profile_block, recalled_block
 from htm_langchain import HTMMemoryMiddleware, injection, with_memory
 from htm_llamaindex import HTMMemory
 
@@ -462,9 +462,9 @@ def choice(options: dict[str, Any] | None = None, **patches: Any) -> Callable[[T
 
 
 # The modules that make the block of the middleware.
-BLOCK = (memory_block, prompt_block, profile_block, injection)
-HONEST = f"{prompt_block.WARNING} If it does not answer the question, say that you do not know."
-NEWEST = f"{prompt_block.WARNING} Where they differ, the newest holds."
+BLOCK = (memory_block, recalled_block, profile_block, injection)
+HONEST = f"{recalled_block.WARNING} If it does not answer the question, say that you do not know."
+NEWEST = f"{recalled_block.WARNING} Where they differ, the newest holds."
 CHOICES: dict[str, Callable[[Tools], Arm]] = {
     "in a message before the question": choice({"inject": "message"}),
     "in the system prompt": choice({"inject": "system"}),

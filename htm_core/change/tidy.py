@@ -16,7 +16,7 @@ from ..db.errors import attempts
 from ..engine.engine import Engine
 from ..reading import readers
 from . import store
-from . import tidying as steps
+from . import tidying_steps as steps
 from .facts import Stated
 from .profile import lines_of, profile_text
 from .store import ChangedSession

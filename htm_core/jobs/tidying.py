@@ -10,7 +10,7 @@ from typing import get_args
 
 from ..base.types import TidyKind
 from ..change import store
-from ..change import tidying as steps
+from ..change import tidying_steps as steps
 from ..db import jobs
 from ..db.database import Connection, Database
 from ..db.jobs import ClaimedJob

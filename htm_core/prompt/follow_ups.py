@@ -9,9 +9,9 @@ from typing import TypeVar
 from ..base.types import Recall
 from ..collections.fusion import reciprocal_rank
 from ..recall.asked import asked_words
-from .leaning import SaidBefore as SaidBefore  # the adapters have them from here
-from .leaning import asks_further as asks_further
-from .leaning import queries_of as queries_of
+from .leaning_questions import SaidBefore as SaidBefore  # the adapters have them from here
+from .leaning_questions import asks_further as asks_further
+from .leaning_questions import queries_of as queries_of
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from typing import Any
 from ..base.types import AppliedTimeframe, Hit
 from .attachments import attached_to
 from .origin import origin_of, said_by
-from .prompt_block import until
+from .recalled_block import until
 from .short_replies import question_answered
 
 KEY = "htm"

@@ -24,7 +24,7 @@ from ..text.questions import only_asks
 from ..timeframes import short_day
 from .choices import Choices
 from .follow_ups import SaidBefore, joined, queries_of
-from .prompt_block import (
+from .recalled_block import (
     EXCERPT,
     SHORTEST,
     TAG,

@@ -17,7 +17,7 @@ from ..text.memory_replies import NOTHING
 from ..text.memory_replies import OPENING as OPENING
 from .origin import TAG, origin_of, said_by
 from .overview import Overview, overview_block
-from .prompt_block import EXCERPT, FORMERLY, MAYBE, label_of, passage_of, until
+from .recalled_block import EXCERPT, FORMERLY, MAYBE, label_of, passage_of, until
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""Candidates of a query, as the database finds them: one row of lists, read into arrays that rules/scoring.py takes.
+"""Candidates of a query, as the database finds them: one row of lists, read into arrays that recall/scoring.py takes.
 
 Only this module and the scores need numpy, so it is imported by the first recall and not before.
 """

@@ -197,7 +197,7 @@ class Preparer:
 
 def attached_id(message: str, number: int, part: int) -> str:
     """The id of a part of a message's attached file: the same however often the message is written."""
-    return f"attached:{hashlib.sha256(message.encode()).hexdigest()}:{number}:{part}"  # store/mentions.sql reads it
+    return f"attached:{hashlib.sha256(message.encode()).hexdigest()}:{number}:{part}"  # writing/mentions.sql reads it
 
 
 def _without_thoughts(draft: Draft, *, wordless: bool) -> Draft:

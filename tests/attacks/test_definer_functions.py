@@ -10,7 +10,6 @@ import re
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
 import psycopg
@@ -27,6 +26,7 @@ from htm_core.memory.process import runtime
 from tests.conftest import SETTINGS
 from tests.servers.verbs import every_verb
 from tests.stand_ins import HashEmbedder
+from tests.store.statements import CORE
 
 Admin = psycopg.Connection[Any]
 PINNED = "search_path=pg_catalog, pg_temp"
@@ -88,11 +88,7 @@ end $lay$
 
 def sources() -> str:
     """All the SQL of the package."""
-    folder = files("htm_core.db")
-    places = [folder, folder.joinpath("functions"), folder.joinpath("migrations"), folder.joinpath("embedded")]
-    return "\n".join(
-        each.read_text("utf-8") for place in places for each in place.iterdir() if each.name.endswith(".sql")
-    )
+    return "\n".join(path.read_text("utf-8") for path in sorted(CORE.rglob("*.sql")))
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from htm_core.palace.promote import Duplicate, PromotionConflict
 from htm_core.palace.reader import ChatReader, Reading
 from htm_core.palace.tool_replies import PalaceToolReplies
 from htm_core.prompt import tool_replies
-from htm_core.prompt.prompt_block import WARNING, Passage, build_block, drop_last_items, note_of, passage_of
+from htm_core.prompt.recalled_block import WARNING, Passage, build_block, drop_last_items, note_of, passage_of
 from htm_core.text.fence import Fence, escape, indented, label, new_token, one_line, source
 from htm_core.working.context import assemble
 from tests.conftest import Make

@@ -22,7 +22,7 @@ from htm_core.inspector import sign_in as sign_in_module
 from htm_core.inspector.pages import PAGES, growth
 from htm_core.inspector.pages.recall import parts_of
 from htm_core.palace import Palace
-from htm_core.prompt.prompt_block import WARNING
+from htm_core.prompt.recalled_block import WARNING
 from htm_core.serve.settings import Identity
 from tests.conftest import Make
 from tests.inspector.conftest import SignIn, add_inspector, csrf_of, whole

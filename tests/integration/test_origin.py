@@ -6,7 +6,7 @@ import pytest
 
 from htm_core.base.identity import anonymous
 from htm_core.prompt.origin import Origin
-from htm_core.prompt.prompt_block import passage_of
+from htm_core.prompt.recalled_block import passage_of
 from htm_core.prompt.tool_replies import line_of
 from tests.conftest import Make
 

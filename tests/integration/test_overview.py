@@ -14,7 +14,7 @@ from htm_core.models.minilm.model import MiniLM
 from htm_core.prompt.choices import check_choices
 from htm_core.prompt.function_tools import call_tool
 from htm_core.prompt.overview import LAST, SHORTENED, Overview, hits_block, overview_block, recall_or_overview
-from htm_core.prompt.prompt_block import ITEM, Passage, items_of
+from htm_core.prompt.recalled_block import ITEM, Passage, items_of
 from htm_core.prompt.scope import memory_for, scope_of
 from htm_core.prompt.tool_replies import OPENING
 from htm_core.serve.mcp.arguments import RecallArguments

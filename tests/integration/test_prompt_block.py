@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from htm_core.base.types import SaidWhen
-from htm_core.prompt.prompt_block import (
+from htm_core.prompt.recalled_block import (
     EXCERPT,
     ITEM,
     MAYBE,

@@ -8,7 +8,7 @@ from htm_core import Memory
 from htm_core.prompt.choices import check_choices
 from htm_core.prompt.origin import trusted
 from htm_core.prompt.overview import recall_or_overview
-from htm_core.prompt.prompt_block import passage_of
+from htm_core.prompt.recalled_block import passage_of
 from htm_core.prompt.scope import scope_of
 from tests.conftest import Make
 

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from htm_core import InvalidInput, Log, Memory, Settings, StorageError
 from htm_core.prompt.memory_block import is_memory_block, split_blocks
-from htm_core.prompt.prompt_block import WARNING
+from htm_core.prompt.recalled_block import WARNING
 from htm_langchain import with_memory
 from htm_langchain.messages import decode
 from htm_langchain.tokens import count

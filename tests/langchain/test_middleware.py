@@ -20,7 +20,7 @@ from htm_core import InvalidInput, Log, Memory, Settings, StorageError
 from htm_core.models.minilm.model import MiniLM
 from htm_core.prompt.memory_block import split_blocks
 from htm_core.prompt.profile_block import WARNING as PROFILE
-from htm_core.prompt.prompt_block import WARNING, items_of
+from htm_core.prompt.recalled_block import WARNING, items_of
 from htm_langchain import HTMMemoryMiddleware
 from htm_langchain.messages import decode
 from htm_langchain.tokens import count

@@ -13,7 +13,7 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_text_splitters import CharacterTextSplitter
 
 from htm_core import Memory
-from htm_core.prompt.prompt_block import MAYBE, TAG
+from htm_core.prompt.recalled_block import MAYBE, TAG
 from htm_langchain import HTMMemoryMiddleware, HTMRetriever
 from tests.conftest import Make
 from tests.langchain.models import scripted, texts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from langchain.agents import create_agent
 
 from htm_core.models.minilm.model import MiniLM
-from htm_core.prompt.prompt_block import TAG
+from htm_core.prompt.recalled_block import TAG
 from htm_langchain import HTMMemoryMiddleware
 from tests.conftest import Make
 from tests.langchain.models import scripted, texts

@@ -19,7 +19,7 @@ from llama_index.core.utils import get_tokenizer
 from htm_core import InvalidInput, Log, Memory, Settings, StorageError, shutdown
 from htm_core.prompt.deadline import forget_failures
 from htm_core.prompt.memory_block import is_memory_block
-from htm_core.prompt.prompt_block import ITEM, WARNING
+from htm_core.prompt.recalled_block import ITEM, WARNING
 from htm_llamaindex import HTMChatStore, HTMMemoryBlock, handles
 from tests.conftest import Make
 from tests.llamaindex.models import calls, said

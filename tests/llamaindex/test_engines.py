@@ -24,7 +24,7 @@ from llama_index.core.tools import FunctionTool
 from llama_index.core.workflow import Context
 
 from htm_core import Memory
-from htm_core.prompt.prompt_block import WARNING
+from htm_core.prompt.recalled_block import WARNING
 from htm_llamaindex import (
     HTMChatStore,
     HTMEmbedding,

@@ -21,7 +21,7 @@ from htm_core import InvalidInput, Memory, Settings
 from htm_core.models.minilm.model import MiniLM
 from htm_core.prompt.memory_block import split_blocks
 from htm_core.prompt.profile_block import WARNING as PROFILE
-from htm_core.prompt.prompt_block import WARNING, items_of
+from htm_core.prompt.recalled_block import WARNING, items_of
 from htm_llamaindex import HTMMemory, HTMMemoryBlock, handles
 from tests.conftest import SETTINGS
 from tests.llamaindex.models import calls, calls_legacy, memory_in, result, said

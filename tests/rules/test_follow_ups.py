@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from htm_core.prompt.follow_ups import SaidBefore, fused, queries_of
-from htm_core.prompt.leaning import asks_further
+from htm_core.prompt.leaning_questions import asks_further
 
 
 @pytest.mark.parametrize(

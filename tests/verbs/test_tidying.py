@@ -13,7 +13,7 @@ import pytest
 from psycopg import sql
 
 from htm_core import InvalidInput, Memory, ModelError, NotFound, Settings
-from htm_core.change import tidying as steps
+from htm_core.change import tidying_steps as steps
 from htm_core.jobs.tidying import TidyHandler, queue_due
 from htm_core.recall import hits
 from tests.conftest import SETTINGS, Make
@@ -493,16 +493,16 @@ def test_a_step_that_fails_leaves_nothing_half_done_and_is_done_again(
     ann: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     say_clara(ann)
-    whole = steps.tidying.mark
+    whole = steps.store.mark
 
     def fail(*_: Any, **__: Any) -> None:
         raise RuntimeError("the power is gone")
 
-    monkeypatch.setattr(steps.tidying, "mark", fail)
+    monkeypatch.setattr(steps.store, "mark", fail)
     with pytest.raises(RuntimeError):
         ann.tidy()
     assert ann.merges() == []
-    monkeypatch.setattr(steps.tidying, "mark", whole)
+    monkeypatch.setattr(steps.store, "mark", whole)
     assert len(ann.tidy().merges) == 2
 
 
@@ -596,7 +596,7 @@ def test_where_nothing_is_merged_recall_asks_once_a_minute_at_most(
 ) -> None:
     ann.remember(CLARA[0], role="user")
     ann.recall("Where does Clara work?")
-    monkeypatch.setattr(hits.tidying, "merged_among", lambda *_: pytest.fail("nothing is merged"))
+    monkeypatch.setattr(hits.store, "merged_among", lambda *_: pytest.fail("nothing is merged"))
     assert len(ann.recall("Where does Clara work?")) == 1
 
 

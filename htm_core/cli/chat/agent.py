@@ -23,7 +23,7 @@ from ...base.types import Eviction
 from ...memory.memory import Memory
 from ...prompt.hit_metadata import KEY
 from ...prompt.memory_block import split_blocks
-from ...prompt.prompt_block import items_of
+from ...prompt.recalled_block import items_of
 from ...text.fence import indented
 from .stand_in import ExtractiveChatModel
 

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Huma
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
 from ...prompt.memory_block import split_blocks
-from ...prompt.prompt_block import MAYBE, items_of
+from ...prompt.recalled_block import MAYBE, items_of
 from ...text.excerpts import excerpt, shared_words
 from ...text.questions import only_asks
 

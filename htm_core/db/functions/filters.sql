@@ -8,7 +8,7 @@ begin atomic
               else owner = any(owners) end;
 end;
 
--- Where a mention came from, as rules/trust.py says it: its source, else its role; '' is the program itself.
+-- Where a mention came from, as base/trust.py says it: its source, else its role; '' is the program itself.
 create or replace function htm.source_of(source text, role text) returns text language sql immutable parallel safe
 begin atomic
   select coalesce(source, case when role in ('user', 'assistant', 'tool') then role end, '');

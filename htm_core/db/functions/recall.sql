@@ -1,5 +1,5 @@
 -- Recall in two messages: what a query could mean (`recall_candidates`), and all that the chosen hits show (`recall_hits`). How
--- the candidates are scored in between is in rules/scoring.py. Without words and signals the nearest are the hits, in one message
+-- the candidates are scored in between is in recall/scoring.py. Without words and signals the nearest are the hits, in one message
 -- (`recall_nearest`).
 
 -- What a query could mean: the nodes that either search found, those that stand beside them in a conversation, and what their scores
@@ -125,7 +125,7 @@ begin
       order by m.at desc limit 3) m
     where r.place <= kept),
   -- What was said up to two messages before and after the best of them. A text of so many words neither takes from it nor gives to it
-  -- a hundredth (`context_share` in rules/scoring.py).
+  -- a hundredth (`context_share` in recall/scoring.py).
   neighbours as (
     select n.* from candidate_mentions c, lateral (
       select m.node_id, m.id, m.owner, m.session, m.seq, m.role, m.name, m.at

@@ -21,7 +21,7 @@ create index jobs_parked on jobs (kind, model, bulk) where parked_at is not null
 -- Mentions --------------------------------------------------------------------------------------------------------------------
 --
 -- All of these columns are null where nothing was said, which takes no room in a row. `source` is null where the role says it, `trust` where
--- the source does (rules/trust.py).
+-- the source does (base/trust.py).
 
 alter table mentions
   add column valid       tstzrange,             -- when it holds; null: not said, so always

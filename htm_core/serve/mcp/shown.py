@@ -9,7 +9,7 @@ from urllib.parse import quote
 from ... import Hit, HTMError, Memory, Mention, Node
 from ...base.errors import Advice
 from ...prompt.origin import TAG, WARNING, mentions_of, origin_of, shown_mention
-from ...prompt.prompt_block import Fence, label_of, new_token
+from ...prompt.recalled_block import Fence, label_of, new_token
 from ...prompt.tool_replies import OPENING
 from ...text.excerpts import excerpt
 from ...text.fence import indented, is_slug, label, one_line, source

@@ -33,7 +33,7 @@ _UUID = LazyPattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _DATA_URL = LazyPattern(r"data:[\w/+.-]{0,100}(?:;[\w.+-]{1,40}=[^\s;,]{1,100}){0,9}(?P<base64>;base64)?,", re.I)
 # The keys behind which messages have files in base64, short ones too.
 _FILES = frozenset(("base64", "data", "file_data", "bytes"))
-_MARK = "$htm"  # of values that JSON has no type for: integration/exact_json.py
+_MARK = "$htm"  # of values that JSON has no type for: prompt/exact_json.py
 _UUID_LENGTH = 36
 _LONGEST_WORD = 4_096  # characters: what is longer without any space or line break, and is base64, are bytes
 _LONG_NUMBER = 10**12  # an integer from here on may be a card's number
