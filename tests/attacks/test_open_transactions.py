@@ -234,7 +234,7 @@ def test_what_is_read_is_seen_while_a_transaction_is_open_and_not_after_it(memor
         lexical_text("short")
         assert not read
         lexical_text(long("boat"))
-    assert any(name.endswith("passages.py: lexical_text") for name in read)
+    assert any(name.endswith(": lexical_text") for name in read)
     read.clear()
     lexical_text(long("boat"))
     assert not read

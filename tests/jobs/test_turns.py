@@ -28,7 +28,7 @@ from htm_core.jobs.turns import BULK_EVERY, Turns
 from htm_core.jobs.worker import FRESH_BATCH, Worker
 from htm_core.memory.process import Runtime, runtime
 from htm_core.models.embedders import resolve
-from htm_core.recall import fresh_vectors
+from htm_core.recall import complete_query
 from htm_core.writing.write import FEW
 from tests.conftest import SETTINGS, Make
 from tests.jobs.backlog import add_backlog, insert_backlog
@@ -455,7 +455,7 @@ def test_what_was_just_said_is_found_by_its_vector_while_twenty_thousand_jobs_of
     make: Make, embedder: Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the worker of this process at work: it does the jobs of all tenants of the model."""
-    monkeypatch.setattr(fresh_vectors, "LONGEST_WAIT", 10.0)  # on a busy machine a batch takes longer than two seconds
+    monkeypatch.setattr(complete_query, "LONGEST_WAIT", 10.0)  # on a busy machine a batch takes longer than two seconds
     with make(user="quiet") as memory:
         add_backlog(memory._engine.database, 20_000, model=resolve(embedder).name)
         memory._runtime.worker.wake()

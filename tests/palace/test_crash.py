@@ -20,7 +20,7 @@ import sys, time
 from datetime import datetime, timedelta
 from htm_core import Memory, Settings
 from htm_core.palace import Palace
-from htm_core.db import places
+from htm_core.writing import places
 from tests.stand_ins import HashEmbedder
 
 url, tenant, moment, now, note = sys.argv[1:]

@@ -22,7 +22,7 @@ from tests.stand_ins import HashEmbedder
 ERASER = """
 import sys
 from htm_core import Memory, Settings
-from htm_core.db import tenant_erasure
+from htm_core.forgetting import tenant_erasure
 tenant_erasure.BATCH = 40
 
 def progress(rows):
