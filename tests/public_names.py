@@ -2,7 +2,7 @@
 
     python -m tests.public_names > tests/public_names.json
 
-writes the list anew, when a public name was added on purpose. A name is never taken away.
+writes the list anew at a release. Between releases nothing is added, and a name is never taken away.
 """
 
 from __future__ import annotations

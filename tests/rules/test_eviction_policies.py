@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from random import Random
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from htm_core.base.errors import InvalidInput
-from htm_core.base.types import Item
+from htm_core.base.types import Item, PolicyName
 from htm_core.working.eviction_policies import CHUNK, POLICIES, PolicyFailed, Recency, SortedKeys, ranking
 
 HOUR, DAY = 3600.0, 86_400.0
@@ -99,6 +99,10 @@ def test_a_callable_is_a_policy_whose_lowest_score_leaves_first() -> None:
 def test_a_callable_may_answer_infinities_and_any_real_number() -> None:
     scores: dict[str, Any] = {"always": math.inf, "never": -math.inf, "third": Fraction(1, 3), "yes": True}
     assert leaving(lambda each, now: scores[each.id], *map(item, scores)) == ["never", "third", "yes", "always"]
+
+
+def test_the_type_of_a_policys_name_has_each_policy() -> None:
+    assert set(get_args(PolicyName)) == {*POLICIES}
 
 
 @pytest.mark.parametrize("policy", [*POLICIES, lambda item, now: 0.0])
